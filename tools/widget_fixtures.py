@@ -1,0 +1,158 @@
+"""Writes what the tested Python says to ``tests/widgets/fixtures/``, for the widgets to be held against.
+
+Two kinds of file: the recorded payload of each widget, rounded as the notebooks' bridge rounds it, and
+``parity.json``, the values at full precision of every formula that a widget computes itself.
+
+Run ``python tools/widget_fixtures.py`` after a change to specdec or here; ``tests/widgets/test_fixtures.py``
+says when.
+"""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from specdec.distributions import acceptance_rate, residual_distribution, total_variation
+from specdec.enumeration import output_law
+from specdec.randomness import Chance, accept, categorical
+from specdec.speculative import (
+    best_gamma,
+    demonstrate_speculative,
+    expected_accepted_tokens,
+    speculative_decode,
+    speculative_speedup,
+    speculative_verify,
+)
+
+FIXTURES = Path(__file__).parents[1] / "tests" / "widgets" / "fixtures"
+
+
+def main() -> None:
+    for name, content in fixtures().items():
+        text = json.dumps(content, allow_nan=False, separators=(",", ":"))
+        (FIXTURES / name).write_text(text + "\n", encoding="utf-8")
+
+
+def fixtures() -> dict[str, Any]:
+    """File name → content of every fixture."""
+    return {
+        "round-stepper.json": _rounded(round_stepper_payload()),
+        "accept-lab.json": _rounded(accept_lab_payload()),
+        "speedup-explorer.json": _rounded(demonstrate_speculative()),
+        "parity.json": parity_grid(),
+    }
+
+
+def round_stepper_payload() -> dict[str, Any]:
+    """Three recorded rounds: one clean block, two that stop early."""
+    p = torch.tensor([0.4, 0.25, 0.15, 0.1, 0.06, 0.04], dtype=torch.float64)
+    q = torch.tensor([0.3, 0.3, 0.2, 0.1, 0.06, 0.04], dtype=torch.float64)
+    generator = torch.Generator().manual_seed(1)
+    _, rounds = speculative_decode([0], lambda _: p, lambda _: q, gamma=4, max_new_tokens=12, generator=generator)
+    return {"labels": list("ABCDEF"), "rounds": rounds}
+
+
+def accept_lab_payload() -> dict[str, Any]:
+    """Pairs of target and draft, each with what :func:`compare` says about it."""
+    pairs = {
+        "close": ([0.5, 0.3, 0.15, 0.05], [0.4, 0.4, 0.15, 0.05]),
+        "skewed": ([0.2, 0.35, 0.3, 0.15], [0.55, 0.25, 0.1, 0.1]),
+        "misses a token": ([0.4, 0.3, 0.2, 0.1], [0.6, 0.0, 0.3, 0.1]),
+        "the same": ([0.4, 0.3, 0.2, 0.1], [0.4, 0.3, 0.2, 0.1]),
+    }
+    return {
+        "labels": ["the", "cat", "sat", "on"],
+        "presets": [{"name": name} | compare(*map(_float64, pair)) for name, pair in pairs.items()],
+    }
+
+
+def parity_grid() -> dict[str, Any]:
+    """Every formula that a widget computes, at arguments that include the edges."""
+    alphas = [step / 20 for step in range(21)] + [0.001, 0.333, 0.999]
+    costs, gammas = [0.0, 0.05, 0.1, 0.15, 0.4, 1.0], list(range(17))
+    return {
+        "pairs": [compare(p, q) for p, q in _pairs()],
+        "gammas": gammas,
+        "tokens": [
+            {"alpha": alpha, "values": [expected_accepted_tokens(alpha, gamma) for gamma in gammas]} for alpha in alphas
+        ],
+        "speedups": [
+            {
+                "alpha": alpha,
+                "c": c,
+                "values": [speculative_speedup(alpha, gamma, c) for gamma in gammas],
+                "best_gamma": best_gamma(alpha, c, gammas[-1]),
+            }
+            for alpha in alphas
+            for c in costs
+        ],
+    }
+
+
+def compare(p: Tensor, q: Tensor) -> dict[str, Any]:
+    """A target, a draft, and what the accept lab shows about them; the laws come from walking every branch."""
+    return {
+        "target_probs": p.tolist(),
+        "draft_probs": q.tolist(),
+        "alpha": acceptance_rate(p, q),
+        "total_variation": total_variation(p, q),
+        "residual": residual_distribution(p, q).tolist(),
+        "laws": {
+            "correct": _law(_verify_one, p, q),
+            "residual_from_p": _law(_verify_one_drawing_from_p, p, q),
+            "accept_all": _law(lambda _, q, generator: categorical(q, generator).item(), p, q),
+        },
+    }
+
+
+def _law(emit: Callable[[Tensor, Tensor, Chance], int], p: Tensor, q: Tensor) -> list[float]:
+    law = output_law(lambda walker: emit(p, q, walker))
+    return [law.get(token, 0.0) for token in range(len(p))]
+
+
+def _verify_one(p: Tensor, q: Tensor, generator: Chance) -> int:
+    """The first token of a round with γ = 1, by the real verifier."""
+    drafted = categorical(q, generator)
+    emitted, _ = speculative_verify(torch.stack([p, p]), q[None], drafted, generator)
+    return emitted[0].item()
+
+
+def _verify_one_drawing_from_p(p: Tensor, q: Tensor, generator: Chance) -> int:
+    """A wrong rule that the lab lets the reader try: a rejected token is replaced by a draw from p itself."""
+    token = categorical(q, generator).item()
+    accepted, _ = accept(min(1.0, (p[token] / q[token]).item()), generator)
+    return token if accepted else categorical(p, generator).item()
+
+
+def _pairs() -> list[tuple[Tensor, Tensor]]:
+    generator = torch.Generator().manual_seed(0)
+    edges = [
+        ([0.5, 0.3, 0.2], [0.2, 0.3, 0.5]),
+        ([0.4, 0.3, 0.2, 0.1], [0.4, 0.3, 0.2, 0.1]),
+        ([1.0, 0.0], [0.0, 1.0]),
+        ([0.5, 0.5, 0.0], [0.0, 0.5, 0.5]),
+        ([1.0, 0.0, 0.0], [0.2, 0.3, 0.5]),
+    ]
+    sizes = [2, 3, 4, 6] * 8
+    drawn = [torch.rand(2, size, generator=generator, dtype=torch.float64) for size in sizes]
+    return [(_float64(p), _float64(q)) for p, q in edges] + [(p / p.sum(), q / q.sum()) for p, q in drawn]
+
+
+def _float64(values: list[float]) -> Tensor:
+    return torch.tensor(values, dtype=torch.float64)
+
+
+def _rounded(value: Any) -> Any:
+    """Round floats to six significant digits, as the bridge to the widgets does."""
+    if isinstance(value, float):
+        return float(f"{value:.6g}")
+    if isinstance(value, dict):
+        return {key: _rounded(item) for key, item in value.items()}
+    return [_rounded(item) for item in value] if isinstance(value, list) else value
+
+
+if __name__ == "__main__":
+    main()
