@@ -25,9 +25,9 @@ def check_distribution(probs: Tensor, name: str = "probs") -> Tensor:
         raise ValueError(f"{name} must hold at least one probability, got shape {tuple(probs.shape)}")
     if not float(probs.min()) >= 0.0:  # NaN fails this comparison too
         raise ValueError(f"{name} must not be negative or NaN, got {probs.min().item()}")
-    sums = probs.sum(dim=-1)
-    if not float((sums - 1.0).abs().max()) <= _SUM_TOLERANCE[probs.dtype]:
-        worst = sums.flatten()[(sums - 1.0).abs().flatten().argmax()].item()
+    least, most = torch.aminmax(probs.sum(dim=-1))
+    worst = max(float(least), float(most), key=lambda total: abs(total - 1.0))
+    if not abs(worst - 1.0) <= _SUM_TOLERANCE[probs.dtype]:
         raise ValueError(f"{name} must sum to 1 along its last axis, got a sum of {worst}")
     return probs
 

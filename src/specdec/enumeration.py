@@ -16,6 +16,7 @@ from torch import Tensor
 
 from specdec.checks import check_at_least, check_distribution, check_prompt
 from specdec.distributions import StepFunction
+from specdec.randomness import check_draw
 
 Law = dict[Hashable, float]
 
@@ -46,12 +47,13 @@ class BranchWalker:
 
     def categorical(self, probs: Tensor, count: int) -> Tensor:
         def sequences() -> Iterable[tuple[Tensor, float]]:
+            check_draw(probs, count)
             weights = (probs.double() / probs.double().sum()).tolist()
             drawable = [token for token, weight in enumerate(weights) if weight > 0]
             for tokens in itertools.product(drawable, repeat=count):
                 yield torch.tensor(tokens), prod(weights[token] for token in tokens)
 
-        return self._follow(sequences).clone()
+        return self._follow(sequences).clone()  # a decoder may write into what it is given
 
     def probability(self) -> float:
         """The probability of the branch that the last run took."""

@@ -21,7 +21,7 @@ class ChanceSource(Protocol):
         """Decide an event of probability ``prob``; return the verdict and a u that agrees with it."""
 
     def categorical(self, probs: Tensor, count: int) -> Tensor:
-        """Choose ``count`` independent tokens of law ``probs``, as a LongTensor (count,)."""
+        """Choose ``count`` independent tokens of law ``probs``, as a LongTensor (count,); check them first."""
 
 
 Chance = torch.Generator | ChanceSource | None
@@ -64,12 +64,17 @@ def categorical(probs: Tensor, generator: Chance = None, count: int = 1) -> Tens
     Raises:
         ValueError: ``probs`` is not one distribution, or ``count`` is less than 1.
     """
+    if not _is_torch(generator):
+        return generator.categorical(probs, count)
+    check_draw(probs, count)
+    return torch.multinomial(probs, count, replacement=True, generator=generator)
+
+
+def check_draw(probs: Tensor, count: int) -> None:
+    """Raise a ``ValueError`` unless ``count`` tokens can be drawn from ``probs``."""
     check_at_least(count, 1, "count")
     if check_distribution(probs).dim() != 1:
         raise ValueError(f"probs must have one axis, got shape {tuple(probs.shape)}")
-    if _is_torch(generator):
-        return torch.multinomial(probs, count, replacement=True, generator=generator)
-    return generator.categorical(probs, count)
 
 
 def _is_torch(generator: Chance) -> bool:

@@ -74,7 +74,7 @@ def verify_block(
     """
     emitted: list[int] = []
     tests: list[AcceptTest] = []
-    for token, p_row, q_row in zip(draft_tokens.tolist(), target_probs, draft_probs, strict=False):
+    for token, p_row, q_row in zip(draft_tokens.tolist(), target_probs[:-1], draft_probs, strict=True):
         p, q = p_row[token].item(), q_row[token].item()
         ratio = min(1.0, p / q)
         accepted, u = accept(ratio, generator)
@@ -143,12 +143,10 @@ def score_block(context: Tensor, draft_tokens: Tensor, target_step: StepFunction
         ValueError: a row is no distribution, or a drafted token lies outside the target's vocabulary.
     """
     tokens = torch.cat([context, draft_tokens])
-    rows: list[Tensor] = []
-    for length in range(len(context), len(tokens) + 1):
-        rows.append(check_distribution(target_step(tokens[:length]), "target_step's distribution"))  # (V,)
-        if length == len(context):  # before the target is shown a token that it does not know
-            check_tokens(draft_tokens, rows[0].shape[-1], "drafted tokens")
-    return torch.stack(rows)
+    rows = [target_step(context)]  # each (V,)
+    check_tokens(draft_tokens, rows[0].shape[-1], "drafted tokens")  # before the target is shown them
+    rows += [target_step(tokens[:length]) for length in range(len(context) + 1, len(tokens) + 1)]
+    return check_distribution(torch.stack(rows), "target_step's distribution")
 
 
 def speculative_decode(

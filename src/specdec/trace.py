@@ -30,3 +30,34 @@ class SpeculativeRound(TypedDict):
     target_probs: list[list[float]]  # (γ + 1, V) from the one target pass
     residual: list[float] | None  # (V,) the law of a correction; None after a clean block
     last_kind: Literal["correction", "bonus"]  # how the last emitted token came about
+
+
+class TraceSummary(TypedDict):
+    """What a run of draft-and-verify achieved. The two rates are None when nothing was drafted."""
+
+    rounds: int  # target passes
+    tokens: int  # all emitted, surplus of the last round included
+    tokens_per_pass: float
+    accepted_of_drafted: float | None  # the share of all drafted tokens that was kept
+    accepted_of_examined: float | None  # the share of the tested ones: estimates α
+
+
+def summarise(trace: list[SpeculativeRound]) -> TraceSummary:
+    """Count a trace. The added token of each round is no draft and enters neither rate.
+
+    Raises:
+        ValueError: the trace holds no round.
+    """
+    if not trace:
+        raise ValueError("trace must hold at least one round, got none")
+    accepted = sum(record["n_accepted"] for record in trace)
+    drafted = sum(len(record["proposed"]) for record in trace)
+    examined = sum(len(record["tests"]) for record in trace)
+    tokens = sum(len(record["emitted"]) for record in trace)
+    return TraceSummary(
+        rounds=len(trace),
+        tokens=tokens,
+        tokens_per_pass=tokens / len(trace),
+        accepted_of_drafted=accepted / drafted if drafted else None,
+        accepted_of_examined=accepted / examined if examined else None,
+    )

@@ -1,0 +1,1 @@
+"""What only the book needs: the bridge to its widgets, its figures and its exercises."""
