@@ -32,9 +32,13 @@ def ojs_define(**values: Any) -> None:
         raise ValueError("ojs_define needs at least one name=value, got none")
     contents = [{"name": name, "value": _as_json(value, name)} for name, value in values.items()]
     payload = json.dumps({"contents": contents}, ensure_ascii=False, allow_nan=False)
-    # "</script>" inside a string would end the element; "<\/" is the same JSON string.
-    html = f'<script type="ojs-define">{payload.replace("</", "<\\/").replace("<!--", "<\\u0021--")}</script>'
+    html = f'<script type="ojs-define">{_script_safe(payload)}</script>'
     display({"text/html": html}, raw=True, metadata={"ojs_define": True})
+
+
+def _script_safe(payload: str) -> str:
+    """The same JSON without the two sequences that change how HTML reads a script element."""
+    return payload.replace("</", "<\\/").replace("<!--", "<\\u0021--")
 
 
 def _as_json(value: Any, place: str) -> Any:
