@@ -20,7 +20,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from chromium import find_chromium
+from headless import find_chromium
 
 ROOT = Path(__file__).resolve().parent.parent
 SITE = ROOT / "_site"

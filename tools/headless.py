@@ -1,0 +1,61 @@
+"""A headless Chromium and a local server: for the browser tests and for screenshots.
+
+Importing this needs the standard library only; starting a browser needs playwright.
+"""
+
+import functools
+import http.server
+import shutil
+import threading
+from contextlib import contextmanager
+from pathlib import Path
+
+_COMMANDS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+_MAC_APPS = (
+    "/Applications/Chromium.app/Contents/MacOS/Chromium",
+    "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+)
+
+# A browser that is started by a test asks nobody for anything: no updates, no sync, no first-run pages.
+_LAUNCH_ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+def find_chromium() -> "str | None":
+    """Return the path of Chromium or Chrome, or None where there is neither."""
+    on_path = filter(None, map(shutil.which, _COMMANDS))
+    in_applications = (app for app in _MAC_APPS if Path(app).exists())
+    return next(on_path, None) or next(in_applications, None)
+
+
+@contextmanager
+def browsing(chromium):
+    """Start the Chromium at a path; yield playwright's browser."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=_LAUNCH_ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+@contextmanager
+def serving(folder):
+    """Serve a folder on a free port of 127.0.0.1; yield its address, without a slash at the end."""
+    handler = functools.partial(_QuietHandler, directory=str(folder))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+class _QuietHandler(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_):
+        """Say nothing: a test's output is about the test."""
