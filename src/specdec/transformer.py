@@ -48,11 +48,12 @@ class GPTModel(nn.Module):
             raise ValueError(f"embed_dim must be a multiple of num_heads, got {embed_dim} and {num_heads}")
         self.vocab_size = vocab_size
         self.max_seq_len = max_seq_len
-        self.token_embedding = nn.Embedding(vocab_size, embed_dim)
-        self.position_embedding = nn.Embedding(max_seq_len, embed_dim)
-        self.blocks = nn.ModuleList(Block(embed_dim, num_heads) for _ in range(num_layers))
-        self.final_norm = nn.LayerNorm(embed_dim)
-        self.lm_head = nn.Linear(embed_dim, vocab_size, bias=False)
+        with torch.random.fork_rng(devices=[]):  # torch's own initial draws are replaced at once
+            self.token_embedding = nn.Embedding(vocab_size, embed_dim)
+            self.position_embedding = nn.Embedding(max_seq_len, embed_dim)
+            self.blocks = nn.ModuleList(Block(embed_dim, num_heads) for _ in range(num_layers))
+            self.final_norm = nn.LayerNorm(embed_dim)
+            self.lm_head = nn.Linear(embed_dim, vocab_size, bias=False)
         initialise_portably(self, generator)
 
     def features(self, ids: Tensor) -> Tensor:
