@@ -1,17 +1,19 @@
 /** Bundles what every page shares (styles, fonts, scripts, the OJS runtime) into `assets/` of the site. */
 import {readFileSync} from "node:fs";
+import {readdir, rm} from "node:fs/promises";
 import path from "node:path";
 import {fileURLToPath} from "node:url";
 import {build} from "esbuild";
 
 const sources = fileURLToPath(new URL("../assets/", import.meta.url));
 
-/** Bundle → its source; classic scripts run before the first paint or after parsing, the runtime is a module. */
+/** Bundle → its source: theme.js runs before the first paint, site.js after parsing, the runtime is a module. */
 const bundles = {
   css: {entry: "site.css"},
   theme: {entry: "theme.js", format: "iife"},
   site: {entry: "site.js", format: "iife"},
   runtime: {entry: "ojs-runtime.js", format: "esm"},
+  icon: {entry: "icon.svg", loader: {".svg": "copy"}},
 };
 
 const shared = {
@@ -20,7 +22,7 @@ const shared = {
   minify: true,
   legalComments: "none",
   charset: "utf8",
-  target: ["es2020", "chrome100", "firefox100", "safari15.4"],
+  target: ["es2020", "chrome123", "firefox125", "safari17.5"],
   entryNames: "[name].[hash]",
   assetNames: "fonts/[name].[hash]",
   loader: {".woff2": "file", ".svg": "dataurl"},
@@ -30,9 +32,9 @@ const shared = {
 };
 
 /**
- * Writes the bundles.
+ * Writes the bundles, under names that change with their content, and removes those that they replace.
  * @param {string} out absolute path of the site
- * @returns {Promise<{css: string, theme: string, site: string, runtime: string}>} paths below the site's root
+ * @returns {Promise<{css: string, theme: string, site: string, runtime: string, icon: string}>} paths below the site's root
  */
 export async function buildAssets(out) {
   const outdir = path.join(out, "assets");
@@ -42,7 +44,22 @@ export async function buildAssets(out) {
     const [output] = Object.entries(metafile.outputs).find(([, {entryPoint}]) => entryPoint === entry);
     return [name, path.posix.join("assets", path.basename(output))];
   });
-  return Object.fromEntries(await Promise.all(built));
+  const assets = Object.fromEntries(await Promise.all(built));
+  await removeReplaced(outdir, Object.values(assets).map((file) => path.basename(file)));
+  return assets;
+}
+
+/**
+ * Removes the files of a folder that differ from those to keep only in the hash within the name.
+ * @param {string} folder
+ * @param {string[]} keep names such as `site.ABCD.css`
+ */
+export async function removeReplaced(folder, keep) {
+  const withoutHash = (name) => name.replace(/\.\w+(?=\.\w+$)/, "");
+  const families = new Set(keep.map(withoutHash));
+  for (const name of await readdir(folder)) {
+    if (families.has(withoutHash(name)) && !keep.includes(name)) await rm(path.join(folder, name));
+  }
 }
 
 /** KaTeX's styles with the one font format that every browser of today reads. */

@@ -5,18 +5,18 @@
  *   {pages: [{id, base, defined: [name], cells: [{id, source, inline, where}]}],
  *    math: [{tex, display, where}], root: "/abs/project", out: "/abs/project/_site"}
  * Response:
- *   {assets: {css, theme, site, runtime},                 paths below the site's root
+ *   {assets: {css, theme, site, runtime, icon},           paths below the site's root
  *    pages: {<id>: {module, imports: [path], files: [path]}},  modules to preload; files that cells attach
  *    math: [html], errors: [{where, message}]}
  *
  * A page with an error has no entry in `pages`; a formula with one has null in `math`.
  */
 import {createHash} from "node:crypto";
-import {mkdir, readdir, rm, writeFile} from "node:fs/promises";
+import {mkdir, writeFile} from "node:fs/promises";
 import path from "node:path";
 import {pathToFileURL} from "node:url";
 import katex from "katex";
-import {buildAssets} from "./assets.mjs";
+import {buildAssets, removeReplaced} from "./assets.mjs";
 import {checkFiles, checkImports, checkNames, checkVendored} from "./checks.mjs";
 import {Modules} from "./modules.mjs";
 import {compilePage, parsePage} from "./ojs.mjs";
@@ -54,12 +54,8 @@ async function writePage(id, {code, imports, files}, out) {
   const folder = path.join(out, "assets", "ojs");
   const name = `${id}.${createHash("sha256").update(code).digest("hex").slice(0, 10)}.js`;
   await mkdir(folder, {recursive: true});
-  for (const old of await readdir(folder)) {
-    if (old !== name && /^\.[0-9a-f]{10}\.js$/.test(old.slice(id.length)) && old.startsWith(id)) {
-      await rm(path.join(folder, old));
-    }
-  }
   await writeFile(path.join(folder, name), code);
+  await removeReplaced(folder, [name]);
   return {module: `assets/ojs/${name}`, imports, files};
 }
 
