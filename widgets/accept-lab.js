@@ -1,0 +1,273 @@
+import {html} from "./vendor/observable.js";
+import {addStyles} from "./lib/styles.js";
+import {choice} from "./lib/inputs.js";
+import {
+  acceptanceRate, outputLaw, overlap, residualDistribution, RULES, setProbability, totalVariation
+} from "./lib/distributions.js";
+import {percent, probability, signed} from "./lib/formats.js";
+import {onInput, widgetFrame} from "./lib/frame.js";
+
+const RULE_NAMES = {
+  correct: "draw from the residual",
+  residual_from_p: "draw from p",
+  accept_all: "keep it anyway"
+};
+
+/** What the widget shows for a target p, a draft q and a rule, as numbers. */
+export function labState(p, q, rule) {
+  if (!RULES.includes(rule)) throw new Error(`accept lab: rule must be one of ${RULES.join(", ")}, got ${rule}`);
+  const {accepted, corrected} = outputLaw(p, q, rule);
+  const law = accepted.map((mass, token) => mass + corrected[token]);
+  return {
+    p, q, rule, accepted, corrected, law,
+    alpha: acceptanceRate(p, q),
+    distance: totalVariation(p, q),
+    residual: residualDistribution(p, q),
+    lawDistance: totalVariation(law, p)
+  };
+}
+
+/**
+ * Checks a preset's record against what the widget computes.
+ * @throws {Error} naming the preset and the quantity that disagree
+ */
+export function checkPreset(preset) {
+  const {name, target_probs: p, draft_probs: q} = preset;
+  const differs = (a, b) => a.length !== b.length || a.some((value, token) => Math.abs(value - b[token]) > 1e-5);
+  const {alpha, distance, residual} = labState(p, q, "correct");
+  const quantities = [
+    ["alpha", [alpha], [preset.alpha]],
+    ["total_variation", [distance], [preset.total_variation]],
+    ["residual", residual, preset.residual],
+    ...Object.entries(preset.laws).map(([rule, law]) => [`law of "${rule}"`, labState(p, q, rule).law, law])
+  ];
+  for (const [quantity, computed, recorded] of quantities) {
+    if (differs(computed, recorded)) throw new Error(`accept lab: preset "${name}": ${quantity} is recorded as ${recorded}, computed as ${computed}`);
+  }
+}
+
+/** The state in a sentence or two. */
+export function describeLab({p, law, rule, alpha, lawDistance}, labels) {
+  const rates = `A guess is accepted with probability α = ${probability(alpha)} and fails with ${probability(1 - alpha)}, the distance between p and q.`;
+  if (lawDistance < 5e-7) {
+    const why = rule === "correct" ? "The corrections fill exactly what is missing: tokens come out with the law p." : "p and q agree, so even this rule gives the law p.";
+    return `${rates} ${why}`;
+  }
+  const worst = law.map((mass, token) => Math.abs(mass - p[token])).reduce((best, gap, token, gaps) => (gap > gaps[best] ? token : best), 0);
+  return `${rates} This rule misses p by ${probability(lawDistance)}: “${labels[worst]}” comes out with ${probability(law[worst])} instead of ${probability(p[worst])}.`;
+}
+
+const CSS = `
+  .widget-accept {
+    --accepted: var(--role-accepted);
+    --missing: repeating-linear-gradient(45deg, var(--role-correction) 0 3px, color-mix(in srgb, var(--role-correction) 30%, var(--widget-paper)) 3px 6px);
+    --excess: repeating-linear-gradient(-45deg, var(--role-rejected) 0 1.5px, color-mix(in srgb, var(--role-rejected) 12%, var(--widget-paper)) 1.5px 5px);
+  }
+  .widget-accept .lab-controls { display: flex; flex-wrap: wrap; gap: .5rem 2rem; }
+  .widget-accept .lab-split { display: flex; height: 1.5rem; margin-top: .75rem; border-radius: .25rem; overflow: hidden; background: var(--widget-soft); }
+  .widget-accept .lab-split-accepted { background: var(--accepted); }
+  .widget-accept .lab-split-rejected { flex: 1; background: var(--excess); }
+  .widget-accept .lab-figures { display: flex; flex-wrap: wrap; justify-content: space-between; gap: 0 1rem; margin-top: .125rem; }
+  .widget-accept .lab-token {
+    display: grid; grid-template-columns: 3.5rem minmax(0, 1fr); align-items: center; margin-top: .375rem; padding-top: .375rem; border-top: 1px solid var(--widget-line);
+  }
+  .widget-accept .lab-name { overflow: hidden; text-overflow: ellipsis; white-space: pre; font: 600 .9375rem/1.4 ui-monospace, "SF Mono", Menlo, Consolas, monospace; }
+  .widget-accept .lab-bars { position: relative; display: grid; grid-template-columns: 1.875rem minmax(0, 1fr) 3rem; align-items: center; }
+  .widget-accept .lab-value { text-align: right; }
+  .widget-accept .lab-track { position: relative; height: 1.625rem; border-radius: .25rem; }
+  .widget-accept .lab-track::before, .widget-accept .lab-fill { content: ""; position: absolute; top: .25rem; bottom: .25rem; left: 0; }
+  .widget-accept .lab-track::before { right: 0; background: var(--widget-soft); border-radius: .25rem; }
+  .widget-accept .lab-track[role="slider"] { cursor: ew-resize; touch-action: pan-y; }
+  .widget-accept .lab-handle {
+    position: absolute; top: .125rem; bottom: .125rem; width: .625rem; margin-left: -.3125rem; border: 2px solid var(--widget-paper); border-radius: .3125rem;
+  }
+  .widget-accept .lab-p { color: var(--role-target); font-weight: 700; }
+  .widget-accept .lab-q { color: var(--role-draft); font-weight: 700; }
+  .widget-accept .lab-p .lab-handle { background: var(--role-target); }
+  .widget-accept .lab-q .lab-handle { background: var(--role-draft); }
+  .widget-accept .lab-goal { grid-area: 1 / 2 / 4 / 3; position: relative; align-self: stretch; pointer-events: none; }
+  .widget-accept .lab-goal span { position: absolute; top: .75rem; bottom: -.125rem; width: 0; border-left: 2px dashed var(--role-target); margin-left: -1px; }
+  .widget-accept .lab-gap { position: absolute; top: .25rem; padding: 0 .25rem; font-size: .8125rem; font-weight: 700; color: var(--role-rejected); white-space: nowrap; }
+  .widget-accept .lab-gap.lab-gap-left { right: 0; background: var(--widget-paper); border-radius: .25rem; }
+  .widget-accept .lab-key { display: flex; flex-wrap: wrap; gap: .125rem 1rem; margin: .75rem 0 0; padding: 0; list-style: none; font-size: .8125rem; }
+  .widget-accept .lab-swatch { display: inline-block; width: 1.25em; height: .8em; margin-right: .35em; border-radius: .125rem; vertical-align: -.05em; }
+  .widget-accept .lab-swatch-goal { width: 0; height: 1em; border-left: 2px dashed var(--role-target); border-radius: 0; }
+  .widget-accept .lab-replacement { margin: .5rem 0 0; font-size: .8125rem; }
+  @container (max-width: 27rem) {
+    .widget-accept .lab-token { grid-template-columns: minmax(0, 1fr); }
+  }
+`;
+
+const STEP = 0.01;
+
+/**
+ * Bars of p and q to drag over a small vocabulary, and the law of the emitted token that grows out of them.
+ * @param {{labels: string[], presets: object[]}} data a preset is {name, target_probs, draft_probs, alpha,
+ *   total_variation, residual, laws: {correct, residual_from_p, accept_all}}, as Python computed it
+ * @param {{preset?: string, rule?: string, p?: number[], q?: number[]}} options where to start; p and q instead of a preset
+ * @returns {HTMLElement} with `.value` {p, q, rule, alpha, distance, residual, accepted, corrected, law, lawDistance};
+ *   emits `input`
+ */
+export function acceptLab({labels, presets}, {preset = presets[0].name, rule = "correct", p, q} = {}) {
+  addStyles("accept", CSS);
+  presets.forEach(checkPreset);
+  const start = presets.find(({name}) => name === preset);
+  if (!start) throw new Error(`accept lab: no preset "${preset}" among ${presets.map(({name}) => name).join(", ")}`);
+  let state = labState(p || start.target_probs, q || start.draft_probs, rule);
+
+  const presetChoice = choice(presets.map(({name}) => name), {label: "Start from", value: p || q ? null : preset});
+  const ruleChoice = choice(new Map(RULES.map((key) => [RULE_NAMES[key], key])), {label: "When a guess fails the test", value: rule});
+  const split = html`<div class="lab-split-accepted">`;
+  const [acceptedFigure, rejectedFigure, distanceFigure] = [html`<span>`, html`<span>`, html`<span>`];
+  const replacement = html`<p class="lab-replacement">`;
+  const rows = labels.map((label, token) => tokenRow(label, (which, value) => {
+    const changed = setProbability(state[which], token, value);
+    change({...state, [which]: changed});
+    presetChoice.value = null;
+  }));
+
+  const frame = widgetFrame("accept", "Accept-and-residual lab", [
+    html`<div class="lab-controls">${presetChoice}${ruleChoice}</div>`,
+    html`<div class="lab-split" aria-hidden="true">${split}<div class="lab-split-rejected"></div></div>`,
+    html`<div class="lab-figures">${acceptedFigure}${rejectedFigure}${distanceFigure}</div>`,
+    html`<div class="lab-tokens">${rows.map(({element}) => element)}</div>`,
+    replacement,
+    key()
+  ]);
+
+  function change({p, q, rule}) {
+    show(labState(p, q, rule));
+    frame.notify();
+  }
+
+  function show(newState) {
+    state = newState;
+    split.style.width = percent(state.alpha);
+    acceptedFigure.textContent = `accepted α = ${probability(state.alpha)}`;
+    rejectedFigure.textContent = `rejected 1 − α = ${probability(1 - state.alpha)}`;
+    distanceFigure.textContent = `law’s distance from p: ${probability(state.lawDistance)}`;
+    replacement.textContent = describeReplacement(state, labels);
+    rows.forEach(({show: showRow}, token) => showRow(state, token));
+    frame.show(state, describeLab(state, labels));
+  }
+
+  onInput(presetChoice, () => {
+    const {target_probs, draft_probs} = presets.find(({name}) => name === presetChoice.value);
+    change({...state, p: target_probs, q: draft_probs});
+  });
+  onInput(ruleChoice, () => change({...state, rule: ruleChoice.value}));
+  show(state);
+  return frame.root;
+}
+
+/** The law that a rejected guess is replaced from, in words. */
+export function describeReplacement({rule, residual, p}, labels) {
+  if (rule === "accept_all") return "Nothing is replaced: every guess is kept, so tokens have the draft’s law q.";
+  const law = rule === "correct" ? residual : p;
+  const name = rule === "correct" ? "the residual, (p − q)₊ scaled to sum to 1" : "p itself";
+  return `A rejected guess is replaced by a draw from ${name}: ${labels.map((label, token) => `${label} ${probability(law[token])}`).join(" · ")}`;
+}
+
+/** The three bars of one token. `set(which, value)` is called when the reader moves the bar of p or q. */
+function tokenRow(label, set) {
+  const p = slider("p", label, (value) => set("p", value));
+  const q = slider("q", label, (value) => set("q", value));
+  const [overlapP, missing, overlapQ, excess] = [fill("accepted"), fill("missing"), fill("accepted"), fill("excess")];
+  p.track.prepend(overlapP, missing);
+  q.track.prepend(overlapQ, excess);
+  const [accepted, corrected, gap] = [fill("accepted"), fill("missing"), html`<span class="lab-gap">`];
+  const goal = html`<span>`;
+  const law = html`<span class="lab-value">`;
+  const element = html`<div class="lab-token" role="group" aria-label=${label}>
+    <div class="lab-name" aria-hidden="true">${label}</div>
+    <div class="lab-bars">
+      <span class="lab-p" aria-hidden="true">p</span>${p.track}${p.value}
+      <span class="lab-q" aria-hidden="true">q</span>${q.track}${q.value}
+      <span>out</span><div class="lab-track">${accepted}${corrected}${gap}</div>${law}
+      <div class="lab-goal">${goal}</div>
+    </div></div>`;
+
+  function show(state, token) {
+    const common = overlap(state.p, state.q)[token];
+    p.show(state.p[token]);
+    q.show(state.q[token]);
+    place(overlapP, 0, common);
+    place(missing, common, state.p[token]);
+    place(overlapQ, 0, common);
+    place(excess, common, state.q[token]);
+    place(accepted, 0, state.accepted[token]);
+    place(corrected, state.accepted[token], state.law[token]);
+    goal.style.left = percent(state.p[token]);
+    law.textContent = probability(state.law[token]);
+    showGap(gap, state.law[token], state.p[token]);
+  }
+  return {element, show};
+}
+
+/** A bar whose end can be dragged, or moved by keys: arrows by 0.01, Page keys by 0.1, Home and End to 0 and 1. */
+function slider(which, label, set) {
+  const handle = html`<span class="lab-handle">`;
+  const track = html`<div class=${`lab-track lab-${which}`} role="slider" tabindex="0" aria-valuemin="0" aria-valuemax="1"
+    aria-label=${`${which} of ${label}`}>${handle}</div>`;
+  const value = html`<span class="lab-value" aria-hidden="true">`;
+  let current = 0;
+  const move = (target) => set(Math.max(0, Math.min(1, Math.round(target / STEP) * STEP)));
+
+  track.addEventListener("keydown", (event) => {
+    const target = {
+      ArrowLeft: current - STEP, ArrowDown: current - STEP, ArrowRight: current + STEP, ArrowUp: current + STEP,
+      PageDown: current - 10 * STEP, PageUp: current + 10 * STEP, Home: 0, End: 1
+    }[event.key];
+    if (target === undefined) return;
+    event.preventDefault();
+    move(target);
+  });
+  const follow = ({clientX}) => {
+    const {left, width} = track.getBoundingClientRect();
+    move((clientX - left) / width);
+  };
+  track.addEventListener("pointerdown", (event) => {
+    track.setPointerCapture(event.pointerId);
+    track.focus({focusVisible: false});
+    event.preventDefault();
+    follow(event);
+  });
+  track.addEventListener("pointermove", (event) => {
+    if (track.hasPointerCapture(event.pointerId)) follow(event);
+  });
+
+  function show(mass) {
+    current = mass;
+    handle.style.left = percent(mass);
+    value.textContent = probability(mass);
+    track.setAttribute("aria-valuenow", mass.toFixed(3));
+  }
+  return {track, value, show};
+}
+
+const fill = (kind) => html`<span class="lab-fill" style=${`background: var(--${kind})`}>`;
+
+function place(element, from, to) {
+  element.style.left = percent(from);
+  element.style.width = percent(Math.max(0, to - from));
+}
+
+/** Says by how much the law misses p, beside the bar, or over its end where the bar is long. */
+function showGap(gap, law, p) {
+  const difference = law - p;
+  const long = Math.max(law, p) > 0.6;
+  gap.textContent = Math.abs(difference) < 0.0005 ? "" : signed(difference);
+  gap.classList.toggle("lab-gap-left", long);
+  gap.style.left = long ? "auto" : percent(Math.max(law, p));
+}
+
+function key() {
+  const swatch = (background) => html`<span class="lab-swatch" style=${`background: ${background}`}>`;
+  return html`<ul class="lab-key">
+    <li>${swatch("var(--accepted)")}accepted: min(p, q)</li>
+    <li>${swatch("var(--excess)")}rejected: (q − p)₊</li>
+    <li>${swatch("var(--missing)")}missing: (p − q)₊, and the replacements</li>
+    <li><span class="lab-swatch lab-swatch-goal"></span>p, the goal</li>
+    <li>Drag a bar’s end: the others of its law shrink or grow in proportion.</li>
+  </ul>`;
+}

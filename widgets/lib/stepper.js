@@ -1,0 +1,120 @@
+import {html, svg} from "../vendor/observable.js";
+import {onInput} from "./frame.js";
+import {addStyles} from "./styles.js";
+
+const CSS = `
+  .widget-stepper { display: flex; flex-wrap: wrap; gap: .375rem; align-items: center; }
+  .widget-stepper button {
+    display: inline-flex; align-items: center; justify-content: center; width: 2.25rem; height: 2.25rem; margin: 0; padding: 0;
+    border: 1px solid var(--widget-line); border-radius: .375rem; background: var(--widget-paper); color: inherit; cursor: pointer;
+  }
+  .widget-stepper button:hover { border-color: var(--role-muted); background: var(--widget-soft); }
+  .widget-stepper button[aria-disabled="true"] { color: var(--role-muted); opacity: .45; cursor: default; }
+  .widget-stepper .stepper-next {
+    border-color: var(--role-target); background: color-mix(in srgb, var(--role-target) 13%, var(--widget-paper));
+  }
+  .widget-stepper svg { width: 1rem; height: 1rem; fill: currentColor; }
+  .widget-stepper input { flex: 1 1 6rem; min-width: 5rem; height: 2.25rem; margin: 0 .25rem; accent-color: var(--role-target); }
+  .widget-stepper output { color: var(--role-muted); white-space: nowrap; }
+`;
+
+const ICONS = {
+  first: "M3 2h2v12H3zM13 2v12L6 8z",
+  back: "M11.5 2v12L4 8z",
+  next: "M4.5 2v12L12 8z",
+  last: "M11 2h2v12h-2zM3 2v12l7-6z",
+  play: "M2 2v12l6-6zM8.5 2v12l6-6z",
+  pause: "M4 2h3v12H4zM9 2h3v12H9z"
+};
+
+const PLAY_INTERVAL = 1600; // ms, long enough to read a step's sentence
+
+/**
+ * Buttons and a slider that walk through the steps of a story. Arrow keys, Home and End work wherever the focus is
+ * in it; nothing moves by itself until Play is pressed.
+ * @param {{steps: string[], value?: number}} options `steps` are short names, read aloud by the slider
+ * @returns {HTMLElement} with `.value`, the index of the step, and `.setSteps(names, value)`; emits `input`
+ */
+export function stepper({steps, value = 0}) {
+  addStyles("stepper", CSS);
+  let names = steps;
+  let timer = null;
+
+  const first = button("first", "First step", () => go(0));
+  const back = button("back", "Previous step", () => go(root.value - 1));
+  const next = button("next", "Next step", () => go(root.value + 1));
+  const last = button("last", "Last step", () => go(names.length - 1));
+  const play = button("play", "Play", () => (timer === null ? start() : stop()));
+  const slider = html`<input type="range" min="0" step="1" aria-label="Step">`;
+  const output = html`<output>`;
+  const root = html`<div class="widget-stepper widget-control" role="group" aria-label="Steps">
+    ${first}${back}${next}${last}${play}${slider}${output}</div>`;
+
+  onInput(slider, () => go(slider.valueAsNumber));
+  root.addEventListener("keydown", (event) => {
+    const target = {ArrowLeft: root.value - 1, ArrowRight: root.value + 1, Home: 0, End: names.length - 1}[event.key];
+    if (target === undefined || event.altKey || event.ctrlKey || event.metaKey) return;
+    event.preventDefault();
+    go(target);
+  });
+
+  function go(step) {
+    stop();
+    move(step);
+  }
+
+  function move(step) {
+    const reachable = Math.max(0, Math.min(names.length - 1, step));
+    if (reachable === root.value) return;
+    show(reachable);
+    root.dispatchEvent(new Event("input", {bubbles: true}));
+  }
+
+  function show(step) {
+    root.value = step;
+    slider.max = names.length - 1;
+    slider.value = step;
+    slider.setAttribute("aria-valuetext", `Step ${step + 1} of ${names.length}: ${names[step]}`);
+    output.textContent = `${step + 1} / ${names.length}`;
+    for (const control of [first, back]) control.setAttribute("aria-disabled", step === 0);
+    for (const control of [next, last]) control.setAttribute("aria-disabled", step === names.length - 1);
+  }
+
+  function start() {
+    if (root.value === names.length - 1) move(0);
+    timer = setInterval(tick, PLAY_INTERVAL);
+    setIcon(play, "pause", "Pause");
+  }
+
+  function tick() {
+    if (root.isConnected) move(root.value + 1);
+    if (!root.isConnected || root.value === names.length - 1) stop();
+  }
+
+  function stop() {
+    if (timer === null) return;
+    clearInterval(timer);
+    timer = null;
+    setIcon(play, "play", "Play");
+  }
+
+  root.setSteps = (newSteps, step) => {
+    stop();
+    names = newSteps;
+    show(step);
+  };
+  show(value);
+  return root;
+}
+
+function button(icon, label, press) {
+  const element = html`<button type="button" class=${`stepper-${icon}`} onclick=${press}>`;
+  setIcon(element, icon, label);
+  return element;
+}
+
+function setIcon(element, icon, label) {
+  element.setAttribute("aria-label", label);
+  element.title = label;
+  element.replaceChildren(svg`<svg viewBox="0 0 16 16" aria-hidden="true"><path d=${ICONS[icon]}></path></svg>`);
+}

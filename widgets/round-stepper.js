@@ -1,0 +1,378 @@
+import {Plot, html, svg} from "./vendor/observable.js";
+import {chip} from "./lib/chips.js";
+import {role} from "./lib/colours.js";
+import {residualDistribution, verdict} from "./lib/distributions.js";
+import {count, percent, probability} from "./lib/formats.js";
+import {onInput, widgetFrame} from "./lib/frame.js";
+import {choice} from "./lib/inputs.js";
+import {plot, responsive} from "./lib/plot.js";
+import {stepper} from "./lib/stepper.js";
+import {addStyles} from "./lib/styles.js";
+
+/**
+ * Checks a recorded round: every verdict, and what follows from the verdicts, is computed again from p, q and u.
+ * @param {object} round a SpeculativeRound, see src/specdec/trace.py
+ * @param {number} index names the round in the message
+ * @throws {Error} if the record says anything else
+ */
+export function checkRound(round, index) {
+  const demand = (holds, what) => {
+    if (!holds) throw new Error(`round stepper: round ${index + 1}: ${what}`);
+  };
+  round.tests.forEach((test, position) => {
+    const {ratio, accepted} = verdict(test);
+    const place = `test ${position + 1}`;
+    demand(test.token === round.proposed[position], `${place} is of another token than was proposed`);
+    demand(test.p === round.target_probs[position][test.token], `${place}: p is not the target's probability of the token`);
+    demand(test.q === round.draft_probs[position][test.token], `${place}: q is not the draft's probability of the token`);
+    demand(Math.abs(test.ratio - ratio) < 1e-5, `${place}: the ratio is recorded as ${test.ratio}, min(1, p/q) is ${ratio}`);
+    demand(test.accepted === accepted, `${place} is recorded as ${test.accepted ? "accepted" : "rejected"}, but u = ${test.u} and min(1, p/q) = ${ratio} say otherwise`);
+  });
+
+  const accepted = round.tests.filter((test) => test.accepted).length;
+  const clean = accepted === round.proposed.length;
+  demand(round.n_accepted === accepted, `${round.n_accepted} tokens are recorded as accepted, the tests accept ${accepted}`);
+  demand(round.tests.length === accepted + (clean ? 0 : 1), "the first rejection must be the last test");
+  demand(round.last_kind === (clean ? "bonus" : "correction"), `a round with ${accepted} accepted ends with a ${clean ? "bonus" : "correction"}`);
+  demand(round.emitted.length === accepted + 1, "a round emits its accepted tokens and one more");
+  demand(round.emitted.slice(0, accepted).every((token, position) => token === round.proposed[position]), "the emitted tokens do not begin with the accepted ones");
+  demand(clean === (round.residual === null), "a residual belongs to a rejection, and to nothing else");
+  if (clean) return;
+  const residual = residualDistribution(round.target_probs[accepted], round.draft_probs[accepted]);
+  // The record is rounded, and the residual of two close laws magnifies that.
+  demand(residual.every((mass, token) => Math.abs(mass - round.residual[token]) < 1e-3), "the residual is not (p − q)₊ normalised");
+}
+
+/** The steps that tell a round, first to last: {kind, position, name}. */
+export function roundSteps(round) {
+  const gamma = round.proposed.length;
+  const step = (kind, position, name) => ({kind, position, name});
+  return [
+    step("start", null, "before the round"),
+    ...round.proposed.map((_, position) => step("draft", position, `guess ${position + 1}`)),
+    step("score", null, "one target pass"),
+    ...round.tests.map((_, position) => step("test", position, `test guess ${position + 1}`)),
+    step(round.last_kind, round.n_accepted, round.last_kind),
+    step("commit", null, `${count(round.emitted.length, "token")} emitted, γ was ${gamma}`)
+  ];
+}
+
+/** What is known once a step has been taken: how many guesses, tests and emitted tokens are there. */
+export function progressAt(round, step) {
+  const taken = roundSteps(round).slice(0, step + 1);
+  const tally = (kind) => taken.filter((entry) => entry.kind === kind).length;
+  const tested = tally("test");
+  const accepted = round.tests.slice(0, tested).filter((test) => test.accepted).length;
+  return {
+    drafted: tally("draft"),
+    scored: tally("score") === 1,
+    tested,
+    rejectedAt: tested > accepted ? accepted : null,
+    emitted: accepted + tally(round.last_kind)
+  };
+}
+
+/** A step in a sentence or two. */
+export function describeStep(round, step, labels) {
+  const {kind, position} = roundSteps(round)[step];
+  const quoted = (token) => `“${labels[token]}”`;
+  const gamma = round.proposed.length;
+  const last = quoted(round.emitted[round.emitted.length - 1]);
+  switch (kind) {
+    case "start":
+      return `${count(round.context.length, "token")} so far. Plain decoding would now ask the target once per token; instead, the small draft guesses ${gamma} tokens.`;
+    case "draft": {
+      const token = round.proposed[position];
+      return `The draft draws guess ${position + 1} of ${gamma} from its own law q: ${quoted(token)}, which had probability q = ${probability(round.draft_probs[position][token])}.`;
+    }
+    case "score":
+      return `One pass of the target over all the guesses gives its law p at ${gamma + 1} positions at once, the last one being the position after the guesses.`;
+    case "test":
+      return describeTest(round.tests[position], position, quoted);
+    case "correction":
+      return `The guess was rejected, so its place is filled from the residual: what p has above q, scaled to sum to 1. Drawn: ${last}. Later guesses are discarded.`;
+    case "bonus":
+      return `All ${gamma} guesses stood. The target’s last law was computed anyway, so one more token is drawn from it for free: ${last}.`;
+    default:
+      return `The round emits ${count(round.emitted.length, "token")} for one target pass: ${round.n_accepted} accepted and 1 ${round.last_kind}. The next round starts after them.`;
+  }
+}
+
+function describeTest({token, p, q, u}, position, quoted) {
+  const {ratio, accepted} = verdict({p, q, u});
+  const numbers = `p = ${probability(p)}, q = ${probability(q)}`;
+  const chance = p >= q ? "p ≥ q, so it is always accepted" : `it is accepted with probability p/q = ${probability(ratio)}`;
+  const outcome = accepted ? `u = ${probability(u)} is below ${probability(ratio)}: accepted` : `u = ${probability(u)} is not below ${probability(ratio)}: rejected`;
+  return `Guess ${position + 1}, ${quoted(token)}: ${numbers}; ${chance}. ${outcome}.`;
+}
+
+const STAGES = [
+  ["Draft guesses", ["start", "draft"]],
+  ["Target scores", ["score"]],
+  ["Verify", ["test", "correction", "bonus"]],
+  ["Emit", ["commit"]]
+];
+
+const CSS = `
+  .widget-round .round-controls { display: flex; flex-wrap: wrap; gap: .5rem 1.5rem; align-items: end; }
+  .widget-round .round-controls .widget-stepper { flex: 1 1 18rem; }
+  .widget-round .round-stages { display: grid; grid-template-columns: repeat(4, minmax(0, 1fr)); gap: .25rem; margin: .75rem 0 .5rem; padding: 0; list-style: none; }
+  .widget-round .round-stages li { padding: .125rem 0; border-top: 3px solid var(--widget-line); color: var(--role-muted); font-size: .8125rem; }
+  .widget-round .round-stages li[aria-current] { border-color: var(--role-target); color: inherit; font-weight: 600; }
+  .widget-round .round-context { display: flex; flex-wrap: wrap; gap: .25rem; align-items: center; min-height: 1.75rem; margin-bottom: .25rem; }
+  .widget-round .round-context > span:first-child { margin-right: .25rem; color: var(--role-muted); }
+  .widget-round .round-scroll { overflow-x: auto; }
+  .widget-round table { width: 100%; margin: 0; border-collapse: collapse; table-layout: fixed; font: inherit; display: table; }
+  .widget-round th, .widget-round td { padding: .25rem .125rem; border: 0; text-align: center; vertical-align: middle; background: none; font-weight: 400; }
+  .widget-round tr { border: 0; background: none; }
+  .widget-round tbody tr { border-top: 1px solid var(--widget-line); }
+  .widget-round tbody th { width: 3.75rem; text-align: left; font-weight: 600; font-size: .8125rem; }
+  .widget-round thead th { color: var(--role-muted); font-size: .8125rem; }
+  .widget-round thead td { width: 3.75rem; padding: 0; }
+  .widget-round .round-here { background: color-mix(in srgb, var(--role-target) 9%, var(--widget-paper)); }
+  .widget-round .round-number { display: block; font-size: .75rem; line-height: 1.3; color: var(--role-muted); white-space: nowrap; }
+  .widget-round .round-law { display: block; width: 100%; max-width: 4.5rem; height: 1.5rem; margin: 0 auto .125rem; }
+  .widget-round .round-row-draft { height: 4.75rem; }
+  .widget-round .round-row-target { height: 3.5rem; }
+  .widget-round .round-row-test { height: 3rem; }
+  .widget-round .round-row-output { height: 2.5rem; }
+  .widget-round .round-gauge { position: relative; display: block; max-width: 4.5rem; height: .5rem; margin: .125rem auto; border-radius: .125rem; background: color-mix(in srgb, var(--role-rejected) 28%, var(--widget-paper)); }
+  .widget-round .round-gauge-accept { position: absolute; inset: 0 auto 0 0; border-radius: .125rem; background: var(--role-accepted); }
+  .widget-round .round-gauge-u { position: absolute; top: -.1875rem; bottom: -.1875rem; width: .1875rem; margin-left: -.09375rem; background: var(--widget-ink); outline: 1px solid var(--widget-paper); }
+  .widget-round .round-mark { font-weight: 700; white-space: nowrap; font-size: .8125rem; }
+  .widget-round .round-detail { min-height: 11.5rem; margin-top: .5rem; padding-top: .5rem; border-top: 1px solid var(--widget-line); }
+  .widget-round .round-detail-title { font-weight: 600; }
+  .widget-round .round-test { display: grid; grid-template-columns: 5.5rem minmax(0, 1fr); gap: .375rem .5rem; align-items: center; margin-top: .5rem; }
+  .widget-round .round-test-bar { position: relative; height: 1.375rem; border-radius: .1875rem; background: var(--widget-soft); }
+  .widget-round .round-test-bar > span { position: absolute; inset: 0 auto 0 0; border-radius: .1875rem; }
+  .widget-round .round-test-bar.round-over::after { content: "→ p goes on"; position: absolute; right: .375rem; top: 0; color: var(--widget-paper); font-size: .8125rem; font-weight: 600; line-height: 1.375rem; }
+  .widget-round .round-test-gauge { position: relative; height: 1.375rem; border-radius: .1875rem; margin-bottom: 1.25rem; background: repeating-linear-gradient(-45deg, var(--role-rejected) 0 1.5px, color-mix(in srgb, var(--role-rejected) 12%, var(--widget-paper)) 1.5px 5px); }
+  .widget-round .round-test-gauge .round-gauge-u { top: -.25rem; bottom: -.25rem; }
+  .widget-round .round-test-u { position: absolute; top: 1.75rem; line-height: 1; font-weight: 700; white-space: nowrap; transform: translateX(-50%); }
+  .widget-round .round-laws { display: grid; grid-template-columns: minmax(0, 1fr); gap: .25rem 1rem; }
+  @container (min-width: 34rem) {
+    .widget-round .round-laws-two { grid-template-columns: repeat(2, minmax(0, 1fr)); }
+    .widget-round tbody th, .widget-round thead td { width: 6rem; }
+  }
+`;
+
+/**
+ * Steps through recorded rounds of draft-and-verify.
+ * @param {{rounds: object[], labels: string[]}} data SpeculativeRounds, see src/specdec/trace.py; labels[token] is what a chip shows
+ * @param {{round?: number, step?: number}} options where to start, both counted from 0
+ * @returns {HTMLElement} with \`.value\` {round, step, kind, nAccepted, emitted}; emits \`input\`
+ */
+export function roundStepper({rounds, labels}, {round = 0, step = 0} = {}) {
+  addStyles("round", CSS);
+  rounds.forEach(checkRound);
+  const names = (index) => roundSteps(rounds[index]).map(({name}) => name);
+  const roundChoice = choice(new Map(rounds.map((_, index) => [String(index + 1), index])), {label: "Round", value: round});
+  const steps = stepper({steps: names(round), value: step});
+  const stages = html`<ol class="round-stages" aria-label="Stages of a round">${STAGES.map(([name]) => html`<li>${name}</li>`)}</ol>`;
+  const context = html`<div class="round-context">`;
+  const table = html`<div class="round-scroll">`;
+  const detail = html`<div class="round-detail">`;
+  const frame = widgetFrame("round", "Round stepper", [
+    html`<div class="round-controls">${roundChoice}${steps}</div>`, stages, context, table, detail
+  ]);
+
+  function update() {
+    const record = rounds[roundChoice.value];
+    const current = roundSteps(record)[steps.value];
+    STAGES.forEach(([, kinds], index) => {
+      if (kinds.includes(current.kind)) stages.children[index].setAttribute("aria-current", "step");
+      else stages.children[index].removeAttribute("aria-current");
+    });
+    const committed = current.kind === "commit";
+    context.replaceChildren(...contextChips(record, labels, committed));
+    table.replaceChildren(roundTable(record, steps.value, labels));
+    detail.replaceChildren(...stepDetail(record, current, labels));
+    frame.show({
+      round: roundChoice.value, step: steps.value, kind: current.kind, nAccepted: record.n_accepted, emitted: record.emitted
+    }, describeStep(record, steps.value, labels));
+  }
+
+  onInput(roundChoice, () => {
+    steps.setSteps(names(roundChoice.value), 0);
+    update();
+    frame.notify();
+  });
+  onInput(steps, () => {
+    update();
+    frame.notify();
+  });
+  update();
+  return frame.root;
+}
+
+const CONTEXT_SHOWN = 8;
+
+function contextChips({context, emitted, n_accepted, last_kind}, labels, committed) {
+  const before = context.slice(-CONTEXT_SHOWN).map((token) => chip(labels[token], "context"));
+  const after = committed ? emitted.map((token, position) => chip(labels[token], position < n_accepted ? "accepted" : last_kind)) : [];
+  return [html`<span>So far</span>`, context.length > CONTEXT_SHOWN ? html`<span>…</span>` : "", ...before, ...after];
+}
+
+/** Rows: draft, target, test, output; a column per position, and one for the token after the guesses. */
+function roundTable(round, step, labels) {
+  const gamma = round.proposed.length;
+  const progress = progressAt(round, step);
+  const here = hereColumn(round, step);
+  const columns = Array.from({length: gamma + 1}, (_, position) => position);
+  const cells = (draw) => columns.map((position) => html`<td class=${position === here ? "round-here" : ""}>${draw(position)}</td>`);
+  return html`<table aria-label="The round so far">
+    <thead><tr><td></td>${columns.map((position) => html`<th scope="col">${position < gamma ? position + 1 : "next"}</th>`)}</tr></thead>
+    <tbody>
+      <tr class="round-row-draft"><th scope="row">Draft q</th>${cells((position) => draftCell(round, position, progress, labels))}</tr>
+      <tr class="round-row-target"><th scope="row">Target p</th>${cells((position) => targetCell(round, position, progress))}</tr>
+      <tr class="round-row-test"><th scope="row">Test</th>${cells((position) => testCell(round, position, progress))}</tr>
+      <tr class="round-row-output"><th scope="row">Output</th>${cells((position) => outputCell(round, position, progress, labels))}</tr>
+    </tbody>
+  </table>`;
+}
+
+/** The column that a step is about, or null where it is about all of them. */
+function hereColumn(round, step) {
+  return roundSteps(round)[step].position;
+}
+
+function draftCell({proposed, draft_probs}, position, {drafted, tested, rejectedAt}, labels) {
+  if (position >= drafted) return "";
+  const token = proposed[position];
+  const discarded = rejectedAt !== null && position > rejectedAt;
+  const kind = position === rejectedAt ? "rejected" : discarded ? "discarded" : position < tested ? "accepted" : "draft";
+  return html`${miniLaw(draft_probs[position], token, "draft")}${chip(labels[token], kind)}<span class="round-number">${probability(draft_probs[position][token])}</span>`;
+}
+
+function targetCell({proposed, target_probs}, position, {scored}) {
+  if (!scored) return "";
+  const token = position < proposed.length ? proposed[position] : null;
+  return html`${miniLaw(target_probs[position], token, "target")}<span class="round-number">${
+    token === null ? "ready" : probability(target_probs[position][token])}</span>`;
+}
+
+function testCell({tests, proposed}, position, {tested, rejectedAt}) {
+  if (position >= tested) return rejectedAt !== null && position < proposed.length ? html`<span class="round-number">not read</span>` : "";
+  const {ratio, accepted} = verdict(tests[position]);
+  return html`<span class="round-gauge" aria-hidden="true"><span class="round-gauge-accept" style=${`width: ${percent(ratio)}`}></span>
+    <span class="round-gauge-u" style=${`left: ${percent(tests[position].u)}`}></span></span>
+    <span class="round-mark" style=${`color: ${role(accepted ? "accepted" : "rejected")}`}>${accepted ? "✓" : "✗"}<span class="widget-only-heard"> ${accepted ? "accepted" : "rejected"}</span></span>`;
+}
+
+function outputCell({emitted, n_accepted, last_kind}, position, progress, labels) {
+  if (position >= progress.emitted) return "";
+  return chip(labels[emitted[position]], position < n_accepted ? "accepted" : last_kind);
+}
+
+/** A law as a row of small bars; the drawn token's is solid. */
+function miniLaw(probs, token, colour) {
+  const highest = Math.max(...probs);
+  const bars = probs.map((mass, index) => svg`<rect x=${index + 0.1} width="0.8" y=${1 - mass / highest} height=${mass / highest}
+    fill=${role(colour)} fill-opacity=${index === token || token === null ? 1 : 0.35}></rect>`);
+  return svg`<svg class="round-law" viewBox=${`0 0 ${probs.length} 1`} preserveAspectRatio="none" aria-hidden="true">${bars}</svg>`;
+}
+
+/** The large picture under the table: what this step does. */
+function stepDetail(round, {kind, position}, labels) {
+  const {proposed, draft_probs, target_probs, tests, residual, emitted, n_accepted} = round;
+  const gamma = proposed.length;
+  switch (kind) {
+    case "start":
+      return [title("A round in four stages"), html`<p>The draft guesses γ = ${gamma} tokens, cheaply and one by one. The target scores them all in one pass. Each guess is held against the target, left to right. What stands is emitted, and one token more.</p>`];
+    case "draft":
+      return [title(`Guess ${position + 1}: the draft’s law q`), lawChart(labels, [["q", "draft", draft_probs[position]]], proposed[position])];
+    case "score":
+      return [title("p and q of each guess"), pairChart(round, labels)];
+    case "test":
+      return [title(`Guess ${position + 1}, “${labels[tests[position].token]}”: is u below min(1, p/q)?`), testPicture(tests[position])];
+    case "correction":
+      return [html`<div class="round-laws round-laws-two">
+        <div>${title("Target p against draft q")}${lawChart(labels, [["p", "target", target_probs[n_accepted]], ["q", "draft", draft_probs[n_accepted]]], null)}</div>
+        <div>${title("Residual: (p − q)₊, normalised")}${lawChart(labels, [["r", "correction", residual]], emitted[n_accepted])}</div></div>`];
+    case "bonus":
+      return [title("The target’s law p after the guesses"), lawChart(labels, [["p", "target", target_probs[gamma]]], emitted[gamma])];
+    default:
+      return [title(`${count(emitted.length, "token")} for one target pass`), html`<p>Plain decoding asks the target once per token: ${emitted.length} here. The tokens’ law is the same either way.</p>`];
+  }
+}
+
+const title = (words) => html`<div class="round-detail-title">${words}</div>`;
+
+/**
+ * Draft and target mass of one guess on the scale of q, above the interval in which u is drawn: p ends where
+ * acceptance does.
+ */
+function testPicture({p, q, u}) {
+  const {ratio, accepted} = verdict({p, q, u});
+  const bar = (share, colour, over) => html`<div class=${`round-test-bar ${over ? "round-over" : ""}`}><span style=${`width: ${percent(share)}; background: ${role(colour)}`}></span></div>`;
+  const uPlace = `left: ${percent(u)}`;
+  const labelPlace = `left: ${percent(Math.max(0.12, Math.min(0.88, u)))}; color: ${role(accepted ? "accepted" : "rejected")}`;
+  return html`<div class="round-test" aria-hidden="true">
+    <span>q = ${probability(q)}</span>${bar(1, "draft", false)}
+    <span>p = ${probability(p)}</span>${bar(ratio, "target", p > q)}
+    <span>p/q = ${probability(p / q)}</span>
+    <div class="round-test-gauge"><span class="round-gauge-accept" style=${`width: ${percent(ratio)}`}></span>
+      <span class="round-gauge-u" style=${uPlace}></span>
+      <span class="round-test-u" style=${labelPlace}>u = ${probability(u)} ${accepted ? "✓" : "✗"}</span></div>
+  </div>`;
+}
+
+const CHART_HEIGHT = 140;
+const TOKENS_SHOWN = 8;
+
+/** The tokens a chart has room for: all of a small vocabulary, else the likeliest ones and the drawn one, by id. */
+export function tokensToShow(laws, drawn) {
+  const tokens = laws[0].map((_, token) => token);
+  if (tokens.length <= TOKENS_SHOWN) return tokens;
+  const weight = (token) => (token === drawn ? Infinity : Math.max(...laws.map((law) => law[token])));
+  return tokens.sort((a, b) => weight(b) - weight(a)).slice(0, TOKENS_SHOWN).sort((a, b) => a - b);
+}
+
+/** Laws side by side, token by token. `series` lists [name, role, probabilities]; the drawn token's bars are solid. */
+function lawChart(labels, series, drawn) {
+  const tokens = tokensToShow(series.map(([, , probs]) => probs), drawn);
+  const bars = tokens.flatMap((token) => series.map(([name, colour, probs]) => ({token, name, colour, mass: probs[token]})));
+  const hidden = labels.length - tokens.length;
+  const chart = responsive((width) => barChart({
+    width, bars, group: "token", groups: tokens, names: series.map(([name]) => name),
+    groupName: (token) => labels[token],
+    faint: ({token}) => drawn !== null && token !== drawn,
+    label: `${series.map(([name]) => name).join(" and ")} by token${drawn === null ? "" : `; drawn: ${labels[drawn]}`}`
+  }));
+  return hidden > 0 ? html`${chart}<span class="round-number">and ${count(hidden, "less likely token")}</span>` : chart;
+}
+
+/** p and q of every guess: the numbers that the tests will use. */
+function pairChart({proposed, draft_probs, target_probs}, labels) {
+  const positions = proposed.map((_, position) => position);
+  const bars = positions.flatMap((position) => [
+    {position, name: "p", colour: "target", mass: target_probs[position][proposed[position]]},
+    {position, name: "q", colour: "draft", mass: draft_probs[position][proposed[position]]}
+  ]);
+  return responsive((width) => barChart({
+    width, bars, group: "position", groups: positions, names: ["p", "q"],
+    groupName: (position) => `${position + 1}: ${labels[proposed[position]]}`,
+    faint: () => false,
+    label: "p and q of each guess"
+  }));
+}
+
+function barChart({width, bars, group, groups, names, groupName, faint, label}) {
+  const place = {fx: group, x: "name", y: "mass"};
+  const wide = width / bars.length > 30;
+  return plot({
+    label, width, height: CHART_HEIGHT, marginLeft: 0, marginRight: 0, marginTop: 18, marginBottom: 22,
+    fx: {domain: groups, label: null, padding: 0.15, tickFormat: groupName, axis: "bottom"},
+    x: {domain: names, axis: null, padding: 0.08},
+    y: {axis: null, domain: [0, Math.max(...bars.map(({mass}) => mass))]},
+    marks: [
+      Plot.barY(bars, {...place, fill: ({colour}) => role(colour), fillOpacity: (bar) => (faint(bar) ? 0.35 : 1)}),
+      Plot.text(bars, {
+        ...place, dy: -7, filter: wide ? null : ({mass}) => names.length === 1,
+        text: ({name, mass}) => (names.length > 1 && wide ? `${name} ${probability(mass)}` : probability(mass)),
+        fill: ({colour}) => role(colour), fontSize: wide ? 12 : 10
+      }),
+      Plot.ruleY([0], {stroke: "var(--widget-line)"})
+    ]
+  });
+}
