@@ -13,7 +13,6 @@ const bundles = {
   theme: {entry: "theme.js", format: "iife"},
   site: {entry: "site.js", format: "iife"},
   runtime: {entry: "ojs-runtime.js", format: "esm"},
-  icon: {entry: "icon.svg", loader: {".svg": "copy"}},
 };
 
 const shared = {
@@ -34,7 +33,7 @@ const shared = {
 /**
  * Writes the bundles, under names that change with their content, and removes those that they replace.
  * @param {string} out absolute path of the site
- * @returns {Promise<{css: string, theme: string, site: string, runtime: string, icon: string}>} paths below the site's root
+ * @returns {Promise<{css: string, theme: string, site: string, runtime: string}>} paths below the site's root
  */
 export async function buildAssets(out) {
   const outdir = path.join(out, "assets");

@@ -5,7 +5,7 @@
  *   {pages: [{id, base, defined: [name], cells: [{id, source, inline, where}]}],
  *    math: [{tex, display, where}], root: "/abs/project", out: "/abs/project/_site"}
  * Response:
- *   {assets: {css, theme, site, runtime, icon},           paths below the site's root
+ *   {assets: {css, theme, site, runtime},                 paths below the site's root
  *    pages: {<id>: {module, imports: [path], files: [path]}},  modules to preload; files that cells attach
  *    math: [html], errors: [{where, message}]}
  *
