@@ -8,6 +8,8 @@ from observing import SITE, page_paths
 
 VIEWPORTS = {"phone": {"width": 390, "height": 844}, "laptop": {"width": 1280, "height": 800}}
 
+TIMEOUT_MILLISECONDS = 10_000
+
 
 def pytest_generate_tests(metafunc):
     """A test that takes ``page_path`` runs for every page of the site."""
@@ -41,6 +43,7 @@ def new_page(browser):
 
     def open_page(viewport="laptop", theme="light", **options):
         context = browser.new_context(viewport=VIEWPORTS[viewport], color_scheme=theme, **options)
+        context.set_default_timeout(TIMEOUT_MILLISECONDS)
         contexts.append(context)
         return context.new_page()
 
