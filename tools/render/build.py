@@ -1,0 +1,268 @@
+"""Builds the book: reads every page, resolves what they say of each other, and writes those that changed."""
+
+import hashlib
+import json
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from . import pandoc
+from .checks import check_anchors, check_page
+from .errors import Problems
+from .node import compile_pages
+from .nodes import plain_text
+from .pages import Chapter, Fragment, fill_not_found, fill_template, write_fragment
+from .project import CONFIG, PageFile, Project, load_project
+from .resolve import Book, Resolved, resolve
+from .source import Source, read_source
+from .structure import Structure, structure
+
+HERE = Path(__file__).parent
+CACHE = Path(".cache") / "render"
+NOT_FOUND = "404.html"
+
+
+@dataclass
+class BuildReport:
+    """What a build did: pages written and left as they were (their sources), and how long it took."""
+
+    out: Path
+    written: list[str] = field(default_factory=list)
+    unchanged: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+
+
+@dataclass
+class _Record:
+    """What is remembered of a page between builds."""
+
+    key: str
+    ids: list[str]
+    files: list[str]
+    inputs: dict[str, str]
+    assets: dict[str, str]
+
+
+def build(
+    root: Path | str, out: Path | str | None = None, only_changed: bool = True, say: Callable[[str], None] = print
+) -> BuildReport:
+    """Build the book in `root` into `out` (default: what `_quarto.yml` says).
+
+    Args:
+        only_changed: write only pages whose content, or what it depends on, is new since the last build.
+        say: called with each line of progress.
+
+    Raises:
+        BuildError: something in the sources is wrong; the message lists all that was found, and nothing is written.
+    """
+    return _Build(Path(root).resolve(), out, only_changed, say).run()
+
+
+class _Build:
+    """One run; the methods stand in the order in which `run` calls them."""
+
+    def __init__(self, root: Path, out: Path | str | None, only_changed: bool, say: Callable[[str], None]):
+        self.started = time.monotonic()
+        self.say = say
+        self.problems = Problems()
+        self.project: Project = load_project(root)
+        self.root = root
+        self.out = Path(out).resolve() if out else root / self.project.output_dir
+        self.cache = root / CACHE / f"{_hash(str(self.out))[:16]}.json"
+        self.records = self._load_records() if only_changed else {}
+        self.report = BuildReport(self.out)
+
+    def run(self) -> BuildReport:
+        sources = [read_source(file, self.root, self.problems) for file in self.project.pages]
+        chapters = _chapters(sources)
+        structures = [
+            structure(source, chapter.number, self.problems)
+            for source, chapter in zip(sources, chapters, strict=True)
+        ]
+        pages = self._resolve(structures)
+        keys = self._keys(pages, chapters)
+        changed = [page for page in pages if self._is_changed(page, keys[page.file.id])]
+        fragments = {page.file.id: self._fragment(page, pages) for page in changed}
+        compiled = self._compile(changed)
+        self.problems.raise_if_any()
+
+        htmls = {
+            page.file.id: fill_template(page, fragments[page.file.id], chapters, self.project, compiled)
+            for page in changed
+        }
+        self._check(pages, htmls, keys, compiled)
+        self.problems.raise_if_any()
+
+        self._write(pages, htmls, chapters)
+        self._save_records()
+        self.report.unchanged = [str(page.file.source) for page in pages if page not in changed]
+        self._say_result()
+        return self.report
+
+    def _resolve(self, structures: list[Structure]) -> list[Resolved]:
+        labels = {}
+        for label in (label for page in structures for label in page.labels):
+            if label.id in labels:
+                self.problems.add(label.place, f"the label {label.id} is already used in {labels[label.id].place}")
+            labels.setdefault(label.id, label)
+        keys = {key for path in self.project.bibliography for key in pandoc.citation_keys(path)}
+        book = Book(self.root, labels, keys, {str(file.source): file for file in self.project.pages})
+        return [resolve(page, book, self.problems) for page in structures]
+
+    def _references_page(self, pages: list[Resolved]) -> PageFile | None:
+        """The page that lists the works which the book cites."""
+        for page in pages:
+            if any(node["t"] == "Div" and node["c"][0][0] == "refs" for node in page.nodes):
+                return page.file
+        if any(page.citations for page in pages):
+            self.problems.add(CONFIG, "the book cites works, but none of its pages lists them in ::: {#refs}")
+        return None
+
+    def _keys(self, pages: list[Resolved], chapters: list[Chapter]) -> dict[str, str]:
+        """For each page a hash of all that its HTML is made of, but for the modules that it imports."""
+        shared = [
+            _fingerprint(self.root),
+            [_file_hash(path) for path in [self.root / CONFIG, *self.project.bibliography]],
+            _file_hash(self.project.csl) if self.project.csl else None,
+            [[str(chapter.file.output), chapter.title, chapter.number] for chapter in chapters],
+        ]
+        return {page.file.id: _hash(json.dumps([shared, *self._content(page, pages)])) for page in pages}
+
+    def _content(self, page: Resolved, pages: list[Resolved]) -> list:
+        content = [page.title, page.nodes, page.page.source.front]
+        content += [[asdict(item) for item in [*page.formulas, *page.page.ojs]], page.page.defined]
+        content += [{path: hashlib.sha256(data).hexdigest() for path, data in page.page.media.items()}]
+        if page.file == self._references_page(pages):
+            content.append(_cited(pages))
+        return content
+
+    def _is_changed(self, page: Resolved, key: str) -> bool:
+        record = self.records.get(page.file.id)
+        return (
+            record is None
+            or record.key != key
+            or any(_file_hash(self.root / path) != digest for path, digest in record.inputs.items())
+            or not all((self.out / path).is_file() for path in [*record.files, *record.assets.values()])
+        )
+
+    def _fragment(self, page: Resolved, pages: list[Resolved]) -> Fragment:
+        started = time.monotonic()
+        fragment = write_fragment(page, self.project, self._references_page(pages), _cited(pages))
+        self.report.written.append(str(page.file.source))
+        self.say(f"{str(page.file.source):<50} {time.monotonic() - started:5.1f} s")
+        return fragment
+
+    def _compile(self, changed: list[Resolved]) -> dict:
+        if not changed:
+            return {}
+        started = time.monotonic()
+        compiled = compile_pages(changed, self.root, self.out, self.problems)
+        self.say(f"{'OJS, formulas, styles and scripts':<50} {time.monotonic() - started:5.1f} s")
+        return compiled
+
+    def _check(self, pages: list[Resolved], htmls: dict[str, str], keys: dict[str, str], compiled: dict) -> None:
+        for page in pages:
+            if page.file.id in htmls:
+                ids = check_page(htmls[page.file.id], str(page.file.source), self.problems)
+                self.records[page.file.id] = self._record(page, keys[page.file.id], ids, compiled)
+        ids = {str(page.file.output): set(self.records[page.file.id].ids) for page in pages}
+        check_anchors([anchor for page in pages for anchor in page.anchors], ids, self.problems)
+
+    def _record(self, page: Resolved, key: str, ids: list[str], compiled: dict) -> _Record:
+        module = compiled["pages"].get(page.file.id, {"imports": [], "files": []})
+        inputs = {path: _file_hash(self.root / path) for path in [*module["imports"], *module["files"]]}
+        files = [str(page.file.output), *([module["module"]] if "module" in module else [])]
+        folder = page.file.output.parent
+        files += [str(folder / path) for path in page.page.media]
+        return _Record(key, ids, files, inputs, compiled["assets"])
+
+    def _write(self, pages: list[Resolved], htmls: dict[str, str], chapters: list[Chapter]) -> None:
+        for page in pages:
+            if page.file.id in htmls:
+                self._put(str(page.file.output), htmls[page.file.id].encode())
+                for path, data in page.page.media.items():
+                    self._put(str(page.file.output.parent / path), data)
+        current = {page.file.id: self.records[page.file.id] for page in pages}
+        self.records = current
+        assets = next(iter(current.values())).assets
+        self._put(NOT_FOUND, fill_not_found(chapters, self.project, assets).encode())
+        copied = self._copy(pages)
+        written = {path for record in current.values() for path in [*record.files, *record.assets.values()]}
+        self._remove_all_but(written | copied | {NOT_FOUND})
+
+    def _put(self, path: str, data: bytes) -> None:
+        target = self.out / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(data)
+
+    def _copy(self, pages: list[Resolved]) -> set[str]:
+        """Copy what pages link to, notebooks and the project's resources; only what is new."""
+        wanted = {path for page in pages for path in page.files}
+        wanted |= {str(page.file.source) for page in pages if page.page.source.is_notebook}
+        wanted |= {path for record in self.records.values() for path in record.inputs}
+        for pattern in self.project.resources:
+            # Before Python 3.13 a pattern that ends with ** finds only folders.
+            for path in self.root.glob(f"{pattern}/*" if pattern.endswith("**") else pattern):
+                if path.is_file():
+                    wanted.add(path.relative_to(self.root).as_posix())
+        for path in wanted:
+            if _file_hash(self.root / path) != _file_hash(self.out / path):
+                self._put(path, (self.root / path).read_bytes())
+        return wanted
+
+    def _remove_all_but(self, wanted: set[str]) -> None:
+        """Remove what an earlier build left; the fonts belong to the styles."""
+        for path in sorted(self.out.rglob("*"), reverse=True):
+            name = path.relative_to(self.out).as_posix()
+            if path.is_dir():
+                if not any(path.iterdir()):
+                    path.rmdir()
+            elif name not in wanted and not name.startswith("assets/fonts/"):
+                path.unlink()
+
+    def _load_records(self) -> dict[str, _Record]:
+        if not self.cache.is_file():
+            return {}
+        try:
+            return {key: _Record(**record) for key, record in json.loads(self.cache.read_text()).items()}
+        except (ValueError, TypeError):
+            return {}  # written by another version of the renderer: build everything
+
+    def _save_records(self) -> None:
+        self.cache.parent.mkdir(parents=True, exist_ok=True)
+        self.cache.write_text(json.dumps({key: asdict(record) for key, record in self.records.items()}))
+
+    def _say_result(self) -> None:
+        self.report.seconds = time.monotonic() - self.started
+        written, unchanged = len(self.report.written), len(self.report.unchanged)
+        self.say(f"{written} pages written, {unchanged} unchanged, in {self.report.seconds:.1f} s: {self.out}")
+
+
+def _chapters(sources: list[Source]) -> list[Chapter]:
+    """The pages in the book's order; those whose title isn't `.unnumbered` are counted."""
+    chapters, number = [], 0
+    for source in sources:
+        number += source.is_numbered
+        chapters.append(Chapter(source.page, plain_text(source.title), number if source.is_numbered else None))
+    return chapters
+
+
+def _cited(pages: list[Resolved]) -> list[str]:
+    return sorted({key for page in pages for key in page.citations})
+
+
+def _fingerprint(root: Path) -> str:
+    """A hash of the renderer itself: its code, its template and the packages that it bundles."""
+    files = sorted(path for path in HERE.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
+    files += [path for path in [root / "package-lock.json"] if path.is_file()]
+    return _hash("".join(f"{path.name} {_file_hash(path)}" for path in files))
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _file_hash(path: Path) -> str | None:
+    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else None
+

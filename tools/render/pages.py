@@ -1,0 +1,215 @@
+"""Writes pages: the fragment that pandoc makes of a page's nodes, and the template `assets/page.html` around it."""
+
+import html
+import posixpath
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from . import pandoc
+from .nodes import attr, div, plain, plain_text, raw
+from .project import PageFile, Project
+from .resolve import Resolved, formula_mark
+
+TEMPLATE = Path(__file__).parent / "assets" / "page.html"
+TOC_LEVELS = (2, 3)
+
+_TITLE_END = "<!--end of title-->"
+_REFS_START, _REFS_END = "<!--start of refs-->", "<!--end of refs-->"
+_LISTING = re.compile(
+    r'<div class="sourceCode" id="cb\d+"><pre\s+class="sourceCode ([\w+-]+)"><code\s+class="sourceCode [\w+-]+">'
+)
+_LISTING_LINE = re.compile(r'<span id="cb\d+-\d+"><a href="#cb\d+-\d+" aria-hidden="true" tabindex="-1"></a>')
+_HEADING = re.compile(r'<h([2-6])((?: [\w-]+="[^"]*")*)>(.*?)</h\1>', re.DOTALL)
+_CITATION_LINK = re.compile(r'<a href="#(ref-[^"]+)"')
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """A page as the others see it: in the sidebar, and as the previous or the next one."""
+
+    file: PageFile
+    title: str
+    number: int | None
+
+    @property
+    def heading(self) -> str:
+        return _numbered(self.number, html.escape(self.title, quote=False))
+
+
+@dataclass
+class Fragment:
+    """A page's own HTML; formulas are still marks."""
+
+    title: str
+    content: str
+
+
+def _numbered(number: int | None, title: str) -> str:
+    return title if number is None else f'<span class="chapter-number">{number}</span> {title}'
+
+
+def write_fragment(page: Resolved, project: Project, references: PageFile | None, cited: list[str]) -> Fragment:
+    """Have pandoc write a page; its list of works goes, for the book has one, on the page `references`."""
+    blocks = [plain(page.title), raw(_TITLE_END), *page.nodes]
+    if page.file != references:
+        blocks += [raw(_REFS_START), div(attr("refs"), []), raw(_REFS_END)]
+    written = pandoc.write(
+        blocks, project.bibliography, project.csl, sorted(set(cited)) if page.file == references else []
+    )
+    title, content = written.split(_TITLE_END, 1)
+    if page.file != references:
+        before, rest = content.split(_REFS_START, 1)
+        content = before + rest.split(_REFS_END, 1)[1]
+    address = posixpath.relpath(references.output, page.file.output.parent) if references else ""
+    address = "" if page.file == references else address
+    content = _CITATION_LINK.sub(rf'<a class="citation" href="{address}#\1"', content)
+    return Fragment(title.strip(), _LISTING_LINE.sub("<span>", _LISTING.sub(_open_listing, content)).strip())
+
+
+def _open_listing(match: re.Match) -> str:
+    return f'<div class="code-block"><pre tabindex="0"><code class="language-{match[1]}">'
+
+
+def fill_template(
+    page: Resolved, fragment: Fragment, chapters: list[Chapter], project: Project, compiled: dict
+) -> str:
+    """The whole page; `compiled` is the answer of `node.compile_pages`."""
+    formulas = compiled["math"][page.file.id]
+    title, content = (_typeset(part, formulas) for part in (fragment.title, fragment.content))
+    this = next(chapter for chapter in chapters if chapter.file == page.file)
+    front = page.page.source.front
+    words = plain_text(page.title)
+    head_title = " ".join(filter(None, [str(this.number or ""), words]))
+    return _fill(
+        project,
+        compiled["assets"],
+        root=page.file.root,
+        head_title=f"{head_title} – {project.title}",
+        description=front.get("description") or project.subtitle,
+        page_id=page.file.id,
+        head_extra=_scripts(page.file, compiled),
+        sidebar=_sidebar(chapters, page.file),
+        title_block=_title_block(page, _numbered(this.number, title)),
+        content=content,
+        toc=_toc(content),
+        page_nav=_page_nav(chapters, this),
+    )
+
+
+def fill_not_found(chapters: list[Chapter], project: Project, assets: dict) -> str:
+    """The page that a server shows for an address that does not exist; it may stand at any depth."""
+    return _fill(
+        project,
+        assets,
+        root=project.site_path,
+        head_title=f"Page not found – {project.title}",
+        description=project.subtitle,
+        page_id="not-found",
+        head_extra="",
+        sidebar=_sidebar(chapters, None, project.site_path),
+        title_block='<header class="title-block"><h1 class="title">Page not found</h1></header>',
+        content="<p>There is no page at this address. The list of chapters leads to every page of the book.</p>",
+        toc="",
+        page_nav="",
+    )
+
+
+def _fill(project: Project, assets: dict, *, root: str, head_title: str, description: str, **values: str) -> str:
+    values |= {
+        "lang": project.lang,
+        "head_title": html.escape(head_title),
+        "description": html.escape(description),
+        "root": root,
+        "css": assets["css"],
+        "theme_js": assets["theme"],
+        "site_js": assets["site"],
+        "book_title": html.escape(project.title),
+        "home": f"{root}{project.pages[0].output}",
+        "footer": project.footer,
+    }
+    return re.sub(r"\{\{(\w+)\}\}", lambda match: values[match[1]], TEMPLATE.read_text(encoding="utf-8"))
+
+
+def _typeset(fragment: str, formulas: list[str]) -> str:
+    for index, formula in enumerate(formulas):
+        fragment = fragment.replace(formula_mark(index), formula)
+    return fragment
+
+
+def _scripts(file: PageFile, compiled: dict) -> str:
+    module = compiled["pages"].get(file.id)
+    if not module:
+        return ""
+    preloaded = [compiled["assets"]["runtime"], *module["imports"]]
+    lines = [f'<link rel="modulepreload" href="{file.root}{path}">' for path in preloaded]
+    return "\n".join([*lines, f'<script type="module" src="{file.root}{module["module"]}"></script>'])
+
+
+def _sidebar(chapters: list[Chapter], current: PageFile | None, root: str | None = None) -> str:
+    prefix = root if root is not None else current.root
+    lines, part = ["<ul>"], None
+    for chapter in chapters:
+        if chapter.file.part != part:
+            lines += ["</ul></li>"] if part is not None else []
+            part = chapter.file.part
+            if part is not None:
+                lines.append(f'<li class="part"><span class="part-title">{html.escape(part)}</span><ul>')
+        mark = ' aria-current="page"' if chapter.file == current else ""
+        lines.append(f'<li><a href="{prefix}{chapter.file.output}"{mark}>{chapter.heading}</a></li>')
+    return "\n".join([*lines, *(["</ul></li>"] if part is not None else []), "</ul>"])
+
+
+def _title_block(page: Resolved, title: str) -> str:
+    front, file = page.page.source.front, page.file
+    identifier = page.page.source.title_attr[0]
+    heading = f'<h1 class="title" id="{identifier}">' if identifier else '<h1 class="title">'
+    lines = ['<header class="title-block">', f"{heading}{title}</h1>"]
+    for key in ("subtitle", "description"):
+        if front.get(key):
+            lines.append(f'<p class="{key}">{html.escape(str(front[key]), quote=False)}</p>')
+    meta = []
+    if "exactness" in front:
+        kind = front["exactness"].replace(" ", "-")
+        meta.append(f'<span class="exactness exactness-{kind}">{front["exactness"]}</span>')
+    if page.page.source.is_notebook:
+        meta.append(f'<a class="download" href="{file.source.name}" download>Download this notebook</a>')
+    lines += [f'<div class="title-meta">{" ".join(meta)}</div>'] if meta else []
+    return "\n".join([*lines, "</header>"])
+
+
+def _toc(content: str) -> str:
+    """Lists of the page's sections, nested by level."""
+    lines, depth = [], 0
+    for level, attributes, title in _HEADING.findall(content):
+        identifier = re.search(r' id="([^"]+)"', attributes)
+        if int(level) not in TOC_LEVELS or not identifier or "unlisted" in attributes:
+            continue
+        wanted = min(TOC_LEVELS.index(int(level)) + 1, depth + 1)
+        if wanted > depth:
+            lines.append("<ul>")
+        else:
+            lines.append("</li>" + "</ul></li>" * (depth - wanted))
+        depth = wanted
+        lines.append(f'<li><a href="#{identifier[1]}">{_without_links(title)}</a>')
+    return "\n".join([*lines, "</li></ul>" * depth])
+
+
+def _without_links(title: str) -> str:
+    title = re.sub(r'<a [^>]*role="doc-noteref".*?</a>', "", title, flags=re.DOTALL)
+    return re.sub(r'</?a\b[^>]*>| id="[^"]*"', "", title)
+
+
+def _page_nav(chapters: list[Chapter], this: Chapter) -> str:
+    index = chapters.index(this)
+    neighbours = [("prev", "Previous", index - 1), ("next", "Next", index + 1)]
+    lines = []
+    for rel, label, position in neighbours:
+        if 0 <= position < len(chapters):
+            chapter = chapters[position]
+            lines.append(
+                f'<a rel="{rel}" href="{this.file.root}{chapter.file.output}">'
+                f'<span class="page-nav-label">{label}</span>'
+                f'<span class="page-nav-title">{chapter.heading}</span></a>'
+            )
+    return "\n".join(lines)
