@@ -94,12 +94,16 @@ function wireTabs() {
   }
 }
 
-/** Only what scrolls needs to be reached by Tab. */
+/** What scrolls can be reached by Tab, and only that. */
 function focusScrollers() {
-  const observer = new ResizeObserver((entries) => {
-    for (const {target} of entries) target.tabIndex = target.scrollWidth > target.clientWidth ? 0 : -1;
-  });
-  all(".equation-body, .table-scroll").forEach((scroller) => observer.observe(scroller));
+  const mark = (scroller) => {
+    if (scroller.scrollWidth > scroller.clientWidth) scroller.tabIndex = 0;
+    else scroller.removeAttribute("tabindex");
+  };
+  const scrollers = all(".equation-body, .table-scroll, .cell-output-display");
+  const observer = new ResizeObserver((entries) => entries.forEach(({target}) => mark(target)));
+  scrollers.forEach((scroller) => observer.observe(scroller));
+  document.fonts.ready.then(() => scrollers.forEach(mark)); // fonts change widths within, which no box reports
 }
 
 /** Opens the folds and tabs that hide the target of the address. */
