@@ -177,7 +177,7 @@ def vendor(check: bool) -> None:
     run("node", "tools/vendor.mjs", *(["--check"] if check else []))
 
 
-RENDER = ("tools/render",)
+RENDER = ("-m", "tools.render")
 PYTEST = (PYTHON, "-m", "pytest", "-p", "no:cacheprovider")
 NBVAL = (*PYTEST, "--nbval", "--nbval-current-env", "--nbval-cell-timeout", "300", "chapters/")
 
@@ -219,7 +219,7 @@ LAYERS = {
     ),
     "site": Layer(
         "the whole book builds: references, links, citations, formulas, OJS cells",
-        ((PYTHON, *RENDER, "build"),),
+        ((PYTHON, *RENDER, "build", "--all"),),
     ),
     "browser": Layer(
         "the built site in Chromium: widgets show Python's values, nothing overflows, no foreign request, axe",
