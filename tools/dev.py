@@ -90,8 +90,8 @@ def set_up(requirement_set: str) -> None:
     asked = _digest(ROOT / "pyproject.toml", *sorted((ROOT / "requirements").glob("*.txt")))
     if stamp.exists() and stamp.read_text() == asked:
         return
-    print(f"installing requirements/{requirement_set}.txt into .venv")
-    pip = (PYTHON, "-m", "pip", "--quiet", "--disable-pip-version-check", "install")
+    print(f"installing requirements/{requirement_set}.txt into .venv", flush=True)
+    pip = (PYTHON, "-m", "pip", "install", "-qq", "--disable-pip-version-check")
     run(*pip, "--requirement", f"requirements/{requirement_set}.txt")
     if requirement_set in SETS_WITH_PACKAGE:
         # The pinned setuptools builds the package, so that this step never needs a registry.
@@ -112,7 +112,7 @@ def set_up_node() -> None:
     asked = _digest(ROOT / "package-lock.json")
     if stamp.exists() and stamp.read_text() == asked:
         return
-    print("installing package-lock.json into node_modules")
+    print("installing package-lock.json into node_modules", flush=True)
     run("npm", "ci", "--ignore-scripts", "--prefer-offline", "--no-audit", "--no-fund", "--loglevel=error")
     stamp.write_text(asked)
 
