@@ -17,7 +17,7 @@ ROLE_COLORS = {
     "accepted": "#2b9a66",
     "rejected": "#de4f4f",
     "correction": "#9a68d8",
-    "muted": "#7c828b",
+    "muted": "#757b84",
 }
 
 _STYLE = {

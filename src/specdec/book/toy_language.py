@@ -1,0 +1,59 @@
+"""A language of six words for chapters to follow by eye: a target that knows who does what, a draft that doesn't.
+
+Both look at the last word only. The draft has the grammar right (a noun follows "the", a verb follows a noun) and
+takes cats and dogs for the same.
+"""
+
+import torch
+from torch import Tensor
+
+from specdec.distributions import StepFunction
+
+WORDS = ["the", "cat", "dog", "sat", "ran", "."]
+
+_TARGET = {
+    "the": [0.01, 0.50, 0.45, 0.01, 0.01, 0.02],
+    "cat": [0.02, 0.01, 0.01, 0.66, 0.20, 0.10],
+    "dog": [0.02, 0.01, 0.01, 0.18, 0.68, 0.10],
+    "sat": [0.34, 0.01, 0.01, 0.02, 0.02, 0.60],
+    "ran": [0.26, 0.01, 0.01, 0.02, 0.02, 0.68],
+    ".": [0.90, 0.04, 0.03, 0.01, 0.01, 0.01],
+}
+_DRAFT = {
+    "the": [0.02, 0.46, 0.46, 0.02, 0.02, 0.02],
+    "cat": [0.04, 0.02, 0.02, 0.40, 0.46, 0.06],
+    "dog": [0.04, 0.02, 0.02, 0.40, 0.46, 0.06],
+    "sat": [0.40, 0.02, 0.02, 0.04, 0.04, 0.48],
+    "ran": [0.40, 0.02, 0.02, 0.04, 0.04, 0.48],
+    ".": [0.70, 0.10, 0.10, 0.03, 0.03, 0.04],
+}
+
+
+def _step(table: dict[str, list[float]]) -> StepFunction:
+    rows = torch.tensor([table[word] for word in WORDS], dtype=torch.float64)  # (V, V), by the last word
+
+    def step(tokens: Tensor) -> Tensor:
+        return rows[tokens[-1]]
+
+    return step
+
+
+target_step = _step(_TARGET)
+draft_step = _step(_DRAFT)
+
+
+def encode(text: str) -> list[int]:
+    """Token ids of a text whose words are separated by blanks.
+
+    Raises:
+        ValueError: a word is not among ``WORDS``.
+    """
+    unknown = [word for word in text.split() if word not in WORDS]
+    if unknown:
+        raise ValueError(f"text must consist of the words {WORDS}, got {unknown[0]!r}")
+    return [WORDS.index(word) for word in text.split()]
+
+
+def decode(tokens: list[int]) -> str:
+    """The text of ``tokens``, words separated by blanks."""
+    return " ".join(WORDS[token] for token in tokens)
