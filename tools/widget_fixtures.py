@@ -47,11 +47,17 @@ def fixtures() -> dict[str, Any]:
 
 
 def round_stepper_payload() -> dict[str, Any]:
-    """Three recorded rounds: one clean block, two that stop early."""
-    p = torch.tensor([0.4, 0.25, 0.15, 0.1, 0.06, 0.04], dtype=torch.float64)
-    q = torch.tensor([0.3, 0.3, 0.2, 0.1, 0.06, 0.04], dtype=torch.float64)
-    generator = torch.Generator().manual_seed(1)
-    _, rounds = speculative_decode([0], lambda _: p, lambda _: q, gamma=4, max_new_tokens=12, generator=generator)
+    """Recorded rounds, clean ones and ones that stop early, whose laws depend on the last token."""
+    p = _float64([0.4, 0.25, 0.15, 0.1, 0.06, 0.04])
+    q = _float64([0.2, 0.3, 0.2, 0.15, 0.05, 0.1])
+    _, rounds = speculative_decode(
+        [0],
+        target_step=lambda tokens: p.roll(int(tokens[-1])),
+        draft_step=lambda tokens: q.roll(int(tokens[-1])),
+        gamma=4,
+        max_new_tokens=12,
+        generator=torch.Generator().manual_seed(28),
+    )
     return {"labels": list("ABCDEF"), "rounds": rounds}
 
 

@@ -13,6 +13,8 @@ const RULE_NAMES = {
   accept_all: "keep it anyway"
 };
 
+const EXACT = 5e-7; // a distance below this is rounding
+
 /** What the widget shows for a target p, a draft q and a rule, as numbers. */
 export function labState(p, q, rule) {
   if (!RULES.includes(rule)) throw new Error(`accept lab: rule must be one of ${RULES.join(", ")}, got ${rule}`);
@@ -48,8 +50,8 @@ export function checkPreset(preset) {
 
 /** The state in a sentence or two. */
 export function describeLab({p, law, rule, alpha, lawDistance}, labels) {
-  const rates = `A guess is accepted with probability α = ${probability(alpha)} and fails with ${probability(1 - alpha)}, the distance between p and q.`;
-  if (lawDistance < 5e-7) {
+  const rates = `p and q are ${probability(1 - alpha)} apart, so a guess is accepted with probability α = ${probability(alpha)}.`;
+  if (lawDistance < EXACT) {
     const why = rule === "correct" ? "The corrections fill exactly what is missing: tokens come out with the law p." : "p and q agree, so even this rule gives the law p.";
     return `${rates} ${why}`;
   }
@@ -68,11 +70,13 @@ const CSS = `
   .widget-accept .lab-split-accepted { background: var(--accepted); }
   .widget-accept .lab-split-rejected { flex: 1; background: var(--excess); }
   .widget-accept .lab-figures { display: flex; flex-wrap: wrap; justify-content: space-between; gap: 0 1rem; margin-top: .125rem; }
+  .widget-accept .lab-exact { color: var(--role-accepted); font-weight: 600; }
+  .widget-accept .lab-wrong { color: var(--role-rejected); font-weight: 600; }
   .widget-accept .lab-token {
     display: grid; grid-template-columns: 3.5rem minmax(0, 1fr); align-items: center; margin-top: .375rem; padding-top: .375rem; border-top: 1px solid var(--widget-line);
   }
   .widget-accept .lab-name { overflow: hidden; text-overflow: ellipsis; white-space: pre; font: 600 .9375rem/1.4 ui-monospace, "SF Mono", Menlo, Consolas, monospace; }
-  .widget-accept .lab-bars { position: relative; display: grid; grid-template-columns: 1.875rem minmax(0, 1fr) 3rem; align-items: center; }
+  .widget-accept .lab-bars { --key-width: 2rem; --value-width: 3rem; position: relative; display: grid; grid-template-columns: var(--key-width) minmax(0, 1fr) var(--value-width); align-items: center; }
   .widget-accept .lab-value { text-align: right; }
   .widget-accept .lab-track { position: relative; height: 1.625rem; border-radius: .25rem; }
   .widget-accept .lab-track::before, .widget-accept .lab-fill { content: ""; position: absolute; top: .25rem; bottom: .25rem; left: 0; }
@@ -85,13 +89,14 @@ const CSS = `
   .widget-accept .lab-q { color: var(--role-draft); font-weight: 700; }
   .widget-accept .lab-p .lab-handle { background: var(--role-target); }
   .widget-accept .lab-q .lab-handle { background: var(--role-draft); }
-  .widget-accept .lab-goal { grid-area: 1 / 2 / 4 / 3; position: relative; align-self: stretch; pointer-events: none; }
-  .widget-accept .lab-goal span { position: absolute; top: .75rem; bottom: -.125rem; width: 0; border-left: 2px dashed var(--role-target); margin-left: -1px; }
+  .widget-accept .lab-goal { position: absolute; top: 1.25rem; bottom: 0; left: var(--key-width); right: var(--value-width); pointer-events: none; }
+  .widget-accept .lab-goal span { position: absolute; top: 0; bottom: 0; border-left: 2px dashed var(--role-target); margin-left: -1px; }
   .widget-accept .lab-gap { position: absolute; top: .25rem; padding: 0 .25rem; font-size: .8125rem; font-weight: 700; color: var(--role-rejected); white-space: nowrap; }
-  .widget-accept .lab-gap.lab-gap-left { right: 0; background: var(--widget-paper); border-radius: .25rem; }
+  .widget-accept .lab-gap.lab-gap-end { right: 0; background: var(--widget-paper); border-radius: .25rem; }
   .widget-accept .lab-key { display: flex; flex-wrap: wrap; gap: .125rem 1rem; margin: .75rem 0 0; padding: 0; list-style: none; font-size: .8125rem; }
   .widget-accept .lab-swatch { display: inline-block; width: 1.25em; height: .8em; margin-right: .35em; border-radius: .125rem; vertical-align: -.05em; }
   .widget-accept .lab-swatch-goal { width: 0; height: 1em; border-left: 2px dashed var(--role-target); border-radius: 0; }
+  .widget-accept .lab-hint { margin: .375rem 0 0; color: var(--role-muted); font-size: .8125rem; }
   .widget-accept .lab-replacement { margin: .5rem 0 0; font-size: .8125rem; }
   @container (max-width: 27rem) {
     .widget-accept .lab-token { grid-template-columns: minmax(0, 1fr); }
@@ -115,24 +120,26 @@ export function acceptLab({labels, presets}, {preset = presets[0].name, rule = "
   if (!start) throw new Error(`accept lab: no preset "${preset}" among ${presets.map(({name}) => name).join(", ")}`);
   let state = labState(p || start.target_probs, q || start.draft_probs, rule);
 
-  const presetChoice = choice(presets.map(({name}) => name), {label: "Start from", value: p || q ? null : preset});
+  const presetChoice = choice(presets.map(({name}) => name), {label: "Start from", value: p || q ? undefined : preset});
   const ruleChoice = choice(new Map(RULES.map((key) => [RULE_NAMES[key], key])), {label: "When a guess fails the test", value: rule});
   const split = html`<div class="lab-split-accepted">`;
   const [acceptedFigure, rejectedFigure, distanceFigure] = [html`<span>`, html`<span>`, html`<span>`];
   const replacement = html`<p class="lab-replacement">`;
   const rows = labels.map((label, token) => tokenRow(label, (which, value) => {
     const changed = setProbability(state[which], token, value);
+    presetChoice.clear();
     change({...state, [which]: changed});
-    presetChoice.value = null;
   }));
 
-  const frame = widgetFrame("accept", "Accept-and-residual lab", [
+  const frame = widgetFrame("accept", "Accept-and-residual lab", (sentence) => [
     html`<div class="lab-controls">${presetChoice}${ruleChoice}</div>`,
     html`<div class="lab-split" aria-hidden="true">${split}<div class="lab-split-rejected"></div></div>`,
     html`<div class="lab-figures">${acceptedFigure}${rejectedFigure}${distanceFigure}</div>`,
+    html`<p class="lab-hint widget-control">Drag the end of a bar of p or q; the other bars of that law make room in proportion. “out” is the law of the output.</p>`,
     html`<div class="lab-tokens">${rows.map(({element}) => element)}</div>`,
     replacement,
-    key()
+    key(),
+    sentence
   ]);
 
   function change({p, q, rule}) {
@@ -143,9 +150,11 @@ export function acceptLab({labels, presets}, {preset = presets[0].name, rule = "
   function show(newState) {
     state = newState;
     split.style.width = percent(state.alpha);
-    acceptedFigure.textContent = `accepted α = ${probability(state.alpha)}`;
-    rejectedFigure.textContent = `rejected 1 − α = ${probability(1 - state.alpha)}`;
-    distanceFigure.textContent = `law’s distance from p: ${probability(state.lawDistance)}`;
+    acceptedFigure.textContent = `α = ${probability(state.alpha)} accepted`;
+    rejectedFigure.textContent = `1 − α = ${probability(1 - state.alpha)} rejected`;
+    const exact = state.lawDistance < EXACT;
+    distanceFigure.textContent = exact ? "✓ the output has the law p" : `✗ the output’s law is ${probability(state.lawDistance)} away from p`;
+    distanceFigure.className = exact ? "lab-exact" : "lab-wrong";
     replacement.textContent = describeReplacement(state, labels);
     rows.forEach(({show: showRow}, token) => showRow(state, token));
     frame.show(state, describeLab(state, labels));
@@ -257,17 +266,16 @@ function showGap(gap, law, p) {
   const difference = law - p;
   const long = Math.max(law, p) > 0.6;
   gap.textContent = Math.abs(difference) < 0.0005 ? "" : signed(difference);
-  gap.classList.toggle("lab-gap-left", long);
+  gap.classList.toggle("lab-gap-end", long);
   gap.style.left = long ? "auto" : percent(Math.max(law, p));
 }
 
 function key() {
   const swatch = (background) => html`<span class="lab-swatch" style=${`background: ${background}`}>`;
   return html`<ul class="lab-key">
-    <li>${swatch("var(--accepted)")}accepted: min(p, q)</li>
-    <li>${swatch("var(--excess)")}rejected: (q − p)₊</li>
-    <li>${swatch("var(--missing)")}missing: (p − q)₊, and the replacements</li>
+    <li>${swatch("var(--accepted)")}accepted, min(p, q)</li>
+    <li>${swatch("var(--excess)")}rejected, (q − p)₊</li>
+    <li>${swatch("var(--missing)")}missing, (p − q)₊; replaced</li>
     <li><span class="lab-swatch lab-swatch-goal"></span>p, the goal</li>
-    <li>Drag a bar’s end: the others of its law shrink or grow in proportion.</li>
   </ul>`;
 }

@@ -107,8 +107,8 @@ function describeTest({token, p, q, u}, position, quoted) {
 }
 
 const STAGES = [
-  ["Draft guesses", ["start", "draft"]],
-  ["Target scores", ["score"]],
+  ["Draft", ["start", "draft"]],
+  ["Score", ["score"]],
   ["Verify", ["test", "correction", "bonus"]],
   ["Emit", ["commit"]]
 ];
@@ -119,40 +119,52 @@ const CSS = `
   .widget-round .round-stages { display: grid; grid-template-columns: repeat(4, minmax(0, 1fr)); gap: .25rem; margin: .75rem 0 .5rem; padding: 0; list-style: none; }
   .widget-round .round-stages li { padding: .125rem 0; border-top: 3px solid var(--widget-line); color: var(--role-muted); font-size: .8125rem; }
   .widget-round .round-stages li[aria-current] { border-color: var(--role-target); color: inherit; font-weight: 600; }
-  .widget-round .round-context { display: flex; flex-wrap: wrap; gap: .25rem; align-items: center; min-height: 1.75rem; margin-bottom: .25rem; }
-  .widget-round .round-context > span:first-child { margin-right: .25rem; color: var(--role-muted); }
+  .widget-round .round-context { display: flex; gap: .5rem; align-items: center; height: 1.75rem; margin-bottom: .25rem; }
+  .widget-round .round-context > span { flex: none; color: var(--role-muted); }
+  .widget-round .round-tokens { display: flex; flex: 1; justify-content: flex-end; min-width: 0; overflow: hidden; }
+  .widget-round .round-tokens > div { display: flex; flex: 1 0 auto; gap: .25rem; }
   .widget-round .round-scroll { overflow-x: auto; }
   .widget-round table { width: 100%; margin: 0; border-collapse: collapse; table-layout: fixed; font: inherit; display: table; }
-  .widget-round th, .widget-round td { padding: .25rem .125rem; border: 0; text-align: center; vertical-align: middle; background: none; font-weight: 400; }
+  .widget-round th, .widget-round td { padding: .25rem .1875rem; border: 0; text-align: center; vertical-align: middle; background: none; font-weight: 400; }
   .widget-round tr { border: 0; background: none; }
   .widget-round tbody tr { border-top: 1px solid var(--widget-line); }
-  .widget-round tbody th { width: 3.75rem; text-align: left; font-weight: 600; font-size: .8125rem; }
+  .widget-round tbody th { width: 3.75rem; text-align: left; font-weight: 600; font-size: .75rem; padding-left: 0; }
   .widget-round thead th { color: var(--role-muted); font-size: .8125rem; }
   .widget-round thead td { width: 3.75rem; padding: 0; }
-  .widget-round .round-here { background: color-mix(in srgb, var(--role-target) 9%, var(--widget-paper)); }
+  .widget-round .round-here, .widget-round tr.round-here { background: color-mix(in srgb, var(--role-target) 9%, var(--widget-paper)); }
   .widget-round .round-number { display: block; font-size: .75rem; line-height: 1.3; color: var(--role-muted); white-space: nowrap; }
   .widget-round .round-law { display: block; width: 100%; max-width: 4.5rem; height: 1.5rem; margin: 0 auto .125rem; }
   .widget-round .round-row-draft { height: 4.75rem; }
   .widget-round .round-row-target { height: 3.5rem; }
   .widget-round .round-row-test { height: 3rem; }
   .widget-round .round-row-output { height: 2.5rem; }
+  .widget-round .round-awaited { display: block; width: .375rem; height: .375rem; margin: auto; border-radius: 50%; background: var(--widget-line); }
   .widget-round .round-gauge { position: relative; display: block; max-width: 4.5rem; height: .5rem; margin: .125rem auto; border-radius: .125rem; background: color-mix(in srgb, var(--role-rejected) 28%, var(--widget-paper)); }
   .widget-round .round-gauge-accept { position: absolute; inset: 0 auto 0 0; border-radius: .125rem; background: var(--role-accepted); }
   .widget-round .round-gauge-u { position: absolute; top: -.1875rem; bottom: -.1875rem; width: .1875rem; margin-left: -.09375rem; background: var(--widget-ink); outline: 1px solid var(--widget-paper); }
   .widget-round .round-mark { font-weight: 700; white-space: nowrap; font-size: .8125rem; }
-  .widget-round .round-detail { min-height: 11.5rem; margin-top: .5rem; padding-top: .5rem; border-top: 1px solid var(--widget-line); }
+  .widget-round .round-detail { min-height: 10.75rem; margin-top: .75rem; }
+  .widget-round .round-detail p { margin: .375rem 0; }
   .widget-round .round-detail-title { font-weight: 600; }
   .widget-round .round-test { display: grid; grid-template-columns: 5.5rem minmax(0, 1fr); gap: .375rem .5rem; align-items: center; margin-top: .5rem; }
   .widget-round .round-test-bar { position: relative; height: 1.375rem; border-radius: .1875rem; background: var(--widget-soft); }
   .widget-round .round-test-bar > span { position: absolute; inset: 0 auto 0 0; border-radius: .1875rem; }
   .widget-round .round-test-bar.round-over::after { content: "→ p goes on"; position: absolute; right: .375rem; top: 0; color: var(--widget-paper); font-size: .8125rem; font-weight: 600; line-height: 1.375rem; }
   .widget-round .round-test-gauge { position: relative; height: 1.375rem; border-radius: .1875rem; margin-bottom: 1.25rem; background: repeating-linear-gradient(-45deg, var(--role-rejected) 0 1.5px, color-mix(in srgb, var(--role-rejected) 12%, var(--widget-paper)) 1.5px 5px); }
+  .widget-round .round-test > span:nth-of-type(3) { align-self: start; }
   .widget-round .round-test-gauge .round-gauge-u { top: -.25rem; bottom: -.25rem; }
   .widget-round .round-test-u { position: absolute; top: 1.75rem; line-height: 1; font-weight: 700; white-space: nowrap; transform: translateX(-50%); }
+  .widget-round .round-plan { margin: .375rem 0 0; padding-left: 1.25rem; }
+  .widget-round .round-plan li { margin: .25rem 0; }
+  .widget-round .round-cost { display: grid; grid-template-columns: 1fr; gap: .25rem 1rem; align-items: center; margin-top: .5rem; }
+  .widget-round .round-cost div { display: flex; gap: .25rem; align-items: center; }
+  .widget-round .round-pass-draft { width: .625rem; height: .75rem; border: 1px dashed var(--role-draft); border-radius: .125rem; background: color-mix(in srgb, var(--role-draft) 25%, var(--widget-paper)); }
+  .widget-round .round-pass-target { width: 2rem; height: 1.5rem; border-radius: .1875rem; background: var(--role-target); }
   .widget-round .round-laws { display: grid; grid-template-columns: minmax(0, 1fr); gap: .25rem 1rem; }
   @container (min-width: 34rem) {
+    .widget-round .round-cost { grid-template-columns: auto 1fr auto; }
     .widget-round .round-laws-two { grid-template-columns: repeat(2, minmax(0, 1fr)); }
-    .widget-round tbody th, .widget-round thead td { width: 6rem; }
+    .widget-round tbody th, .widget-round thead td { width: 6rem; font-size: .8125rem; }
   }
 `;
 
@@ -172,8 +184,8 @@ export function roundStepper({rounds, labels}, {round = 0, step = 0} = {}) {
   const context = html`<div class="round-context">`;
   const table = html`<div class="round-scroll">`;
   const detail = html`<div class="round-detail">`;
-  const frame = widgetFrame("round", "Round stepper", [
-    html`<div class="round-controls">${roundChoice}${steps}</div>`, stages, context, table, detail
+  const frame = widgetFrame("round", "Round stepper", (sentence) => [
+    html`<div class="round-controls">${roundChoice}${steps}</div>`, stages, context, table, sentence, detail
   ]);
 
   function update() {
@@ -205,12 +217,18 @@ export function roundStepper({rounds, labels}, {round = 0, step = 0} = {}) {
   return frame.root;
 }
 
-const CONTEXT_SHOWN = 8;
+const CONTEXT_SHOWN = 12;
 
+/** The last tokens before the round, and the emitted ones once they are committed; the newest are always in sight. */
 function contextChips({context, emitted, n_accepted, last_kind}, labels, committed) {
-  const before = context.slice(-CONTEXT_SHOWN).map((token) => chip(labels[token], "context"));
-  const after = committed ? emitted.map((token, position) => chip(labels[token], position < n_accepted ? "accepted" : last_kind)) : [];
-  return [html`<span>So far</span>`, context.length > CONTEXT_SHOWN ? html`<span>…</span>` : "", ...before, ...after];
+  const before = context.map((token) => [token, "context"]);
+  const after = emitted.map((token, position) => [token, position < n_accepted ? "accepted" : last_kind]);
+  const tokens = committed ? [...before, ...after] : before;
+  const shown = tokens.slice(-CONTEXT_SHOWN).map(([token, kind]) => chip(labels[token], kind));
+  return [
+    html`<span>So far</span>`,
+    html`<div class="round-tokens"><div>${tokens.length > CONTEXT_SHOWN ? "…" : ""}${shown}</div></div>`
+  ];
 }
 
 /** Rows: draft, target, test, output; a column per position, and one for the token after the guesses. */
@@ -220,11 +238,12 @@ function roundTable(round, step, labels) {
   const here = hereColumn(round, step);
   const columns = Array.from({length: gamma + 1}, (_, position) => position);
   const cells = (draw) => columns.map((position) => html`<td class=${position === here ? "round-here" : ""}>${draw(position)}</td>`);
+  const scoring = roundSteps(round)[step].kind === "score" ? "round-here" : "";
   return html`<table aria-label="The round so far">
     <thead><tr><td></td>${columns.map((position) => html`<th scope="col">${position < gamma ? position + 1 : "next"}</th>`)}</tr></thead>
     <tbody>
       <tr class="round-row-draft"><th scope="row">Draft q</th>${cells((position) => draftCell(round, position, progress, labels))}</tr>
-      <tr class="round-row-target"><th scope="row">Target p</th>${cells((position) => targetCell(round, position, progress))}</tr>
+      <tr class=${`round-row-target ${scoring}`}><th scope="row">Target p</th>${cells((position) => targetCell(round, position, progress))}</tr>
       <tr class="round-row-test"><th scope="row">Test</th>${cells((position) => testCell(round, position, progress))}</tr>
       <tr class="round-row-output"><th scope="row">Output</th>${cells((position) => outputCell(round, position, progress, labels))}</tr>
     </tbody>
@@ -237,7 +256,8 @@ function hereColumn(round, step) {
 }
 
 function draftCell({proposed, draft_probs}, position, {drafted, tested, rejectedAt}, labels) {
-  if (position >= drafted) return "";
+  if (position === proposed.length) return "";
+  if (position >= drafted) return awaited();
   const token = proposed[position];
   const discarded = rejectedAt !== null && position > rejectedAt;
   const kind = position === rejectedAt ? "rejected" : discarded ? "discarded" : position < tested ? "accepted" : "draft";
@@ -245,14 +265,15 @@ function draftCell({proposed, draft_probs}, position, {drafted, tested, rejected
 }
 
 function targetCell({proposed, target_probs}, position, {scored}) {
-  if (!scored) return "";
+  if (!scored) return awaited();
   const token = position < proposed.length ? proposed[position] : null;
   return html`${miniLaw(target_probs[position], token, "target")}<span class="round-number">${
     token === null ? "ready" : probability(target_probs[position][token])}</span>`;
 }
 
 function testCell({tests, proposed}, position, {tested, rejectedAt}) {
-  if (position >= tested) return rejectedAt !== null && position < proposed.length ? html`<span class="round-number">not read</span>` : "";
+  if (position === proposed.length) return "";
+  if (position >= tested) return rejectedAt === null ? awaited() : html`<span class="round-number">unread</span>`;
   const {ratio, accepted} = verdict(tests[position]);
   return html`<span class="round-gauge" aria-hidden="true"><span class="round-gauge-accept" style=${`width: ${percent(ratio)}`}></span>
     <span class="round-gauge-u" style=${`left: ${percent(tests[position].u)}`}></span></span>
@@ -260,9 +281,12 @@ function testCell({tests, proposed}, position, {tested, rejectedAt}) {
 }
 
 function outputCell({emitted, n_accepted, last_kind}, position, progress, labels) {
-  if (position >= progress.emitted) return "";
+  if (position >= progress.emitted) return progress.rejectedAt === null || position === progress.rejectedAt ? awaited() : "";
   return chip(labels[emitted[position]], position < n_accepted ? "accepted" : last_kind);
 }
+
+/** What stands where nothing is known yet. */
+const awaited = () => html`<span class="round-awaited" aria-hidden="true">`;
 
 /** A law as a row of small bars; the drawn token's is solid. */
 function miniLaw(probs, token, colour) {
@@ -278,21 +302,26 @@ function stepDetail(round, {kind, position}, labels) {
   const gamma = proposed.length;
   switch (kind) {
     case "start":
-      return [title("A round in four stages"), html`<p>The draft guesses γ = ${gamma} tokens, cheaply and one by one. The target scores them all in one pass. Each guess is held against the target, left to right. What stands is emitted, and one token more.</p>`];
+      return [title("A round in four stages"), html`<ol class="round-plan">
+        <li>The draft guesses γ = ${gamma} tokens, one after the other. That is cheap.</li>
+        <li>One pass of the target scores every position at once.</li>
+        <li>From the left, a guess stands if a uniform draw u is below min(1, p/q).</li>
+        <li>The guesses that stand are emitted, and one token more: a correction or a bonus.</li>
+      </ol>`];
     case "draft":
       return [title(`Guess ${position + 1}: the draft’s law q`), lawChart(labels, [["q", "draft", draft_probs[position]]], proposed[position])];
     case "score":
-      return [title("p and q of each guess"), pairChart(round, labels)];
+      return [title("p (left) and q (right) of each guess"), pairChart(round, labels)];
     case "test":
       return [title(`Guess ${position + 1}, “${labels[tests[position].token]}”: is u below min(1, p/q)?`), testPicture(tests[position])];
     case "correction":
       return [html`<div class="round-laws round-laws-two">
-        <div>${title("Target p against draft q")}${lawChart(labels, [["p", "target", target_probs[n_accepted]], ["q", "draft", draft_probs[n_accepted]]], null)}</div>
+        <div>${title("Target p (left) against draft q (right)")}${lawChart(labels, [["p", "target", target_probs[n_accepted]], ["q", "draft", draft_probs[n_accepted]]], null)}</div>
         <div>${title("Residual: (p − q)₊, normalised")}${lawChart(labels, [["r", "correction", residual]], emitted[n_accepted])}</div></div>`];
     case "bonus":
       return [title("The target’s law p after the guesses"), lawChart(labels, [["p", "target", target_probs[gamma]]], emitted[gamma])];
     default:
-      return [title(`${count(emitted.length, "token")} for one target pass`), html`<p>Plain decoding asks the target once per token: ${emitted.length} here. The tokens’ law is the same either way.</p>`];
+      return [title(`${count(emitted.length, "token")} for one target pass`), costPicture(gamma, emitted.length)];
   }
 }
 
@@ -305,19 +334,27 @@ const title = (words) => html`<div class="round-detail-title">${words}</div>`;
 function testPicture({p, q, u}) {
   const {ratio, accepted} = verdict({p, q, u});
   const bar = (share, colour, over) => html`<div class=${`round-test-bar ${over ? "round-over" : ""}`}><span style=${`width: ${percent(share)}; background: ${role(colour)}`}></span></div>`;
-  const uPlace = `left: ${percent(u)}`;
-  const labelPlace = `left: ${percent(Math.max(0.12, Math.min(0.88, u)))}; color: ${role(accepted ? "accepted" : "rejected")}`;
+  const labelPlace = `left: clamp(4.5rem, ${percent(u)}, 100% - 4.5rem); color: ${role(accepted ? "accepted" : "rejected")}`;
   return html`<div class="round-test" aria-hidden="true">
     <span>q = ${probability(q)}</span>${bar(1, "draft", false)}
     <span>p = ${probability(p)}</span>${bar(ratio, "target", p > q)}
     <span>p/q = ${probability(p / q)}</span>
     <div class="round-test-gauge"><span class="round-gauge-accept" style=${`width: ${percent(ratio)}`}></span>
-      <span class="round-gauge-u" style=${uPlace}></span>
-      <span class="round-test-u" style=${labelPlace}>u = ${probability(u)} ${accepted ? "✓" : "✗"}</span></div>
+      <span class="round-gauge-u" style=${`left: ${percent(u)}`}></span>
+      <span class="round-test-u" style=${labelPlace}>u = ${probability(u)} ${accepted ? "✓ accept" : "✗ reject"}</span></div>
   </div>`;
 }
 
-const CHART_HEIGHT = 140;
+/** What the emitted tokens cost, with the draft and without: a box per pass. */
+function costPicture(gamma, tokens) {
+  const boxes = (number, kind) => Array.from({length: number}, () => html`<span class=${`round-pass round-pass-${kind}`}>`);
+  return html`<div class="round-cost">
+    <span>This round</span><div>${boxes(gamma, "draft")}${boxes(1, "target")}</div><span>${count(gamma, "draft step")}, 1 target pass</span>
+    <span>Plain decoding</span><div>${boxes(tokens, "target")}</div><span>${tokens} target pass${tokens === 1 ? "" : "es"}, the same law</span>
+  </div>`;
+}
+
+const CHART_HEIGHT = 124;
 const TOKENS_SHOWN = 8;
 
 /** The tokens a chart has room for: all of a small vocabulary, else the likeliest ones and the drawn one, by id. */
@@ -359,7 +396,8 @@ function pairChart({proposed, draft_probs, target_probs}, labels) {
 
 function barChart({width, bars, group, groups, names, groupName, faint, label}) {
   const place = {fx: group, x: "name", y: "mass"};
-  const wide = width / bars.length > 30;
+  const barWidth = width / bars.length;
+  const alone = names.length === 1;
   return plot({
     label, width, height: CHART_HEIGHT, marginLeft: 0, marginRight: 0, marginTop: 18, marginBottom: 22,
     fx: {domain: groups, label: null, padding: 0.15, tickFormat: groupName, axis: "bottom"},
@@ -367,10 +405,9 @@ function barChart({width, bars, group, groups, names, groupName, faint, label}) 
     y: {axis: null, domain: [0, Math.max(...bars.map(({mass}) => mass))]},
     marks: [
       Plot.barY(bars, {...place, fill: ({colour}) => role(colour), fillOpacity: (bar) => (faint(bar) ? 0.35 : 1)}),
-      Plot.text(bars, {
-        ...place, dy: -7, filter: wide ? null : ({mass}) => names.length === 1,
-        text: ({name, mass}) => (names.length > 1 && wide ? `${name} ${probability(mass)}` : probability(mass)),
-        fill: ({colour}) => role(colour), fontSize: wide ? 12 : 10
+      Plot.text(barWidth < 24 ? [] : bars, {
+        ...place, dy: -9, fill: ({colour}) => role(colour), fontSize: barWidth < 36 ? 10.5 : 12,
+        text: ({name, mass}) => (alone || barWidth < 48 ? probability(mass) : `${name} ${probability(mass)}`)
       }),
       Plot.ruleY([0], {stroke: "var(--widget-line)"})
     ]

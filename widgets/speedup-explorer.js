@@ -111,18 +111,22 @@ export function speedupExplorer(grid, {alpha = 0.8, gamma = 4, c = 0.1} = {}) {
   const tokensPlot = responsive((width) => drawTokens(width, frame.root.value, points()));
   const speedupPlot = responsive((width) => drawSpeedup(width, frame.root.value, points()));
   const recorded = html`<span>`;
+  const limit = html`<span>`;
   const key = html`<ul class="speedup-key">
     <li>${keyMark("circle", "target")} the chosen γ</li>
     <li>${keyMark("star", "accepted")} the best γ</li>
+    <li>${keyMark("dots", "muted")} all accepted: γ + 1</li>
+    <li>${keyMark("dashes", "muted")} ${limit}</li>
     <li>${keyMark("ring", "muted")} ${recorded}</li>
   </ul>`;
-  const frame = widgetFrame("speedup", "Speed-up explorer", [
+  const frame = widgetFrame("speedup", "Speed-up explorer", (sentence) => [
     html`<div class="speedup-controls">${Object.values(sliders)}</div>`,
     html`<div class="speedup-plots">
       <div><div class="speedup-title">Tokens per target pass</div>${tokensPlot}</div>
       <div><div class="speedup-title">Speed-up over plain decoding</div>${speedupPlot}</div>
     </div>`,
-    key
+    key,
+    sentence
   ]);
 
   function points() {
@@ -132,6 +136,7 @@ export function speedupExplorer(grid, {alpha = 0.8, gamma = 4, c = 0.1} = {}) {
   function update() {
     const state = speedupState(sliders.alpha.value, sliders.gamma.value, sliders.c.value);
     frame.show(state, describeSpeedup(state));
+    limit.textContent = `γ → ∞: 1/(1 − α) = ${state.alpha < 1 ? (1 / (1 - state.alpha)).toFixed(2) : "∞"}`;
     recorded.textContent = describeRecord(grid, points());
     tokensPlot.redraw();
     speedupPlot.redraw();
@@ -159,8 +164,7 @@ function drawTokens(width, state, recorded) {
     label: `Tokens per target pass against γ: ${state.tokens.toFixed(2)} at γ = ${state.gamma}`,
     background: [
       Plot.line(curve, {x: "gamma", y: (point) => Math.min(point.gamma + 1, top), filter: (point) => point.gamma < top, stroke: role("muted"), strokeDasharray: "2,3"}),
-      ceiling <= top && Plot.ruleY([ceiling], {stroke: role("muted"), strokeDasharray: "6,3"}),
-      ceiling <= top && Plot.text([ceiling], {x: MAX_GAMMA, y: ceiling, dy: -7, textAnchor: "end", fill: role("muted"), text: () => `limit 1/(1 − α) = ${ceiling.toFixed(2)}`})
+      ceiling <= top && Plot.ruleY([ceiling], {stroke: role("muted"), strokeDasharray: "8,4"})
     ]
   });
 }
@@ -174,14 +178,16 @@ function drawSpeedup(width, state, recorded) {
     background: [
       Plot.rectY([1], {x1: -0.5, x2: MAX_GAMMA + 0.5, y1: 0, y2: 1, fill: role("rejected"), fillOpacity: 0.08}),
       Plot.ruleY([1], {stroke: role("rejected")}),
-      Plot.text(["slower than plain decoding"], {x: MAX_GAMMA, y: 0, dy: -8, textAnchor: "end", fill: role("rejected"), text: (words) => words}),
-      Plot.dot([best], {x: "gamma", y: "speedup", symbol: "star", r: 8, fill: role("accepted")})
+      note("slower than plain decoding", "rejected")
+    ],
+    foreground: [
+      Plot.dot([best], {x: "gamma", y: "speedup", dy: -14, symbol: "star", r: 6, fill: role("accepted")})
     ]
   });
 }
 
-/** One curve over γ with the chosen γ marked; `background` is drawn beneath it. */
-function drawCurve({width, top, state, curve, recorded, channel, shown, label, background}) {
+/** One curve over γ with the chosen γ marked; `background` is drawn beneath it, `foreground` above. */
+function drawCurve({width, top, state, curve, recorded, channel, shown, label, background, foreground = []}) {
   const here = curve[state.gamma];
   const side = state.gamma > MAX_GAMMA / 2 ? "end" : "start";
   return plot({
@@ -192,27 +198,37 @@ function drawCurve({width, top, state, curve, recorded, channel, shown, label, b
       ...background.filter(Boolean),
       Plot.line(curve, {x: "gamma", y: channel, stroke: role("target"), strokeWidth: 1.5}),
       Plot.dot(curve, {x: "gamma", y: channel, r: 2.5, fill: role("target")}),
-      Plot.dot(recorded, {x: "gamma", y: channel, r: 5, stroke: role("muted")}),
-      Plot.ruleX([here], {x: "gamma", y1: 0, y2: channel, stroke: role("target"), strokeOpacity: 0.5}),
+      Plot.dot(recorded, {x: "gamma", y: channel, r: 4.5, stroke: role("muted")}),
+      Plot.ruleX([here], {x: "gamma", stroke: role("target"), strokeOpacity: 0.4}),
       Plot.dot([here], {x: "gamma", y: channel, r: 5.5, fill: role("target"), stroke: "var(--widget-paper)"}),
+      ...foreground,
       Plot.text([here], {
-        x: "gamma", y: channel, text: (point) => shown(point[channel]), textAnchor: side, dx: side === "end" ? -4 : 4, dy: -14,
-        fontWeight: 700, fontSize: 14, fill: role("target"), stroke: "var(--widget-paper)", strokeWidth: 4
+        x: "gamma", frameAnchor: "top", text: (point) => shown(point[channel]), textAnchor: side, dx: side === "end" ? -6 : 6, dy: -6,
+        fontWeight: 700, fontSize: 15, fill: role("target"), stroke: "var(--widget-paper)", strokeWidth: 4
       })
     ]
   });
 }
 
+/** Words in the corner under the curve. */
+function note(words, colour) {
+  return Plot.text([words], {
+    frameAnchor: "bottom-right", dx: -8, dy: -4, text: (text) => text, fill: role(colour), stroke: "var(--widget-paper)", strokeWidth: 3
+  });
+}
+
 function topLevel(curve, channel) {
   const highest = Math.max(...curve.map((point) => point[channel]));
-  return TOP_LEVELS.find((level) => level >= highest * 1.1) || TOP_LEVELS[TOP_LEVELS.length - 1];
+  return TOP_LEVELS.find((level) => level >= highest * 1.2) || TOP_LEVELS[TOP_LEVELS.length - 1];
 }
 
 function keyMark(shape, colour) {
   const path = {
     circle: svg`<circle cx="8" cy="8" r="6" fill=${role(colour)}></circle>`,
     ring: svg`<circle cx="8" cy="8" r="5.5" fill="none" stroke=${role(colour)} stroke-width="2"></circle>`,
-    star: svg`<path d="M8 0l2.3 5.4 5.7.4-4.4 3.8 1.4 5.8L8 12.3l-5 3.1 1.4-5.8L0 5.8l5.7-.4z" fill=${role(colour)}></path>`
+    star: svg`<path d="M8 0l2.3 5.4 5.7.4-4.4 3.8 1.4 5.8L8 12.3l-5 3.1 1.4-5.8L0 5.8l5.7-.4z" fill=${role(colour)}></path>`,
+    dots: svg`<path d="M0 8h16" stroke=${role(colour)} stroke-width="2" stroke-dasharray="2,3"></path>`,
+    dashes: svg`<path d="M0 8h16" stroke=${role(colour)} stroke-width="2" stroke-dasharray="7,2"></path>`
   }[shape];
   return svg`<svg viewBox="0 0 16 16" aria-hidden="true">${path}</svg>`;
 }

@@ -14,12 +14,13 @@ const CSS = `
   .widget *, .widget *::before, .widget *::after { box-sizing: border-box; }
   .widget :focus-visible { outline: 2px solid var(--role-target); outline-offset: 2px; }
   .widget .widget-says {
-    margin: .75rem 0 0; padding: .5rem .75rem; min-height: 3.75em;
+    margin: .75rem 0 0; padding: .5rem .75rem; min-height: 3.875rem;
     border-left: 3px solid var(--role-target); background: var(--widget-soft); border-radius: 0 .375rem .375rem 0;
   }
   .widget .widget-only-heard {
     position: absolute; width: 1px; height: 1px; margin: -1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap;
   }
+  @container (max-width: 27rem) { .widget .widget-says { min-height: 7.75rem; } }
   @media print { .widget { break-inside: avoid; } .widget .widget-control { display: none; } }
 `;
 
@@ -30,14 +31,14 @@ const CSS = `
  *
  * @param {string} name becomes the class `widget-<name>`
  * @param {string} label the accessible name
- * @param {Node[]} parts top to bottom; the sentence comes last
+ * @param {(sentence: Node) => Node[]} arrange the parts top to bottom, the sentence among them
  * @returns {{root: HTMLElement, show: (value: object, sentence: string) => void, notify: () => void}}
  */
-export function widgetFrame(name, label, parts) {
+export function widgetFrame(name, label, arrange) {
   useColours();
   addStyles("frame", CSS);
   const sentence = html`<p class="widget-says" aria-live="polite">`;
-  const root = html`<div class=${`widget widget-${name}`} role="group" aria-label=${label}>${parts}${sentence}</div>`;
+  const root = html`<div class=${`widget widget-${name}`} role="group" aria-label=${label}>${arrange(sentence)}</div>`;
   return {
     root,
     show(value, words) {

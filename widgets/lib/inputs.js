@@ -51,7 +51,7 @@ export function range(extent, {label, name, value, step}) {
  * One of a few: Inputs.radio drawn as a row of buttons, named as a group.
  * @param {Array|Map} options values, or a map from shown name to value
  * @param {{label: string, value: any}} options
- * @returns {HTMLFormElement} with `.value`; emits `input`
+ * @returns {HTMLFormElement} with `.value` and `.clear()`, which leaves none chosen; emits `input`
  */
 export function choice(options, {label, value}) {
   addStyles("inputs", CSS);
@@ -61,5 +61,8 @@ export function choice(options, {label, value}) {
   const group = form.querySelector("div");
   group.setAttribute("role", "radiogroup");
   group.setAttribute("aria-label", label);
+  form.clear = () => {
+    for (const button of form.querySelectorAll("input")) button.checked = false;
+  };
   return form;
 }

@@ -19,12 +19,12 @@ const CSS = `
 `;
 
 const ICONS = {
-  first: "M3 2h2v12H3zM13 2v12L6 8z",
-  back: "M11.5 2v12L4 8z",
-  next: "M4.5 2v12L12 8z",
-  last: "M11 2h2v12h-2zM3 2v12l7-6z",
-  play: "M2 2v12l6-6zM8.5 2v12l6-6z",
-  pause: "M4 2h3v12H4zM9 2h3v12H9z"
+  first: "M3 2.5h2v11H3zM11.5 2.5L6 8l5.5 5.5 1.4-1.4L8.8 8l4.1-4.1z",
+  back: "M10 2.5L4.5 8l5.5 5.5 1.4-1.4L7.3 8l4.1-4.1z",
+  next: "M6 2.5L11.5 8 6 13.5l-1.4-1.4L8.7 8 4.6 3.9z",
+  last: "M11 2.5h2v11h-2zM4.5 2.5L10 8l-5.5 5.5-1.4-1.4L7.2 8 3.1 3.9z",
+  play: "M4 2v12l9.5-6z",
+  pause: "M4 2.5h3v11H4zM9 2.5h3v11H9z"
 };
 
 const PLAY_INTERVAL = 1600; // ms, long enough to read a step's sentence
