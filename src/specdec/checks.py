@@ -22,7 +22,9 @@ def check_distribution(probs: Tensor, name: str = "probs") -> Tensor:
         got = probs.dtype if isinstance(probs, Tensor) else type(probs).__name__
         raise ValueError(f"{name} must be a float32 or float64 tensor, got {got}")
     if probs.dim() == 0 or probs.numel() == 0:
-        raise ValueError(f"{name} must hold at least one probability, got shape {tuple(probs.shape)}")
+        raise ValueError(
+            f"{name} must hold at least one probability, got shape {tuple(probs.shape)}"
+        )
     if not float(probs.min()) >= 0.0:  # NaN fails this comparison too
         raise ValueError(f"{name} must not be negative or NaN, got {probs.min().item()}")
     least, most = torch.aminmax(probs.sum(dim=-1))
@@ -64,9 +66,13 @@ def check_prompt(prompt: Tensor | list[int]) -> Tensor:
     """
     ids = torch.as_tensor(prompt)
     if ids.dim() != 1 or ids.numel() == 0:
-        raise ValueError(f"prompt must be a 1-D sequence of at least one token, got shape {tuple(ids.shape)}")
+        raise ValueError(
+            f"prompt must be a 1-D sequence of at least one token, got shape {tuple(ids.shape)}"
+        )
     if ids.is_floating_point() or ids.dtype == torch.bool or int(ids.min()) < 0:
-        raise ValueError(f"prompt must hold integer token ids of at least 0, got {ids.tolist()}")
+        raise ValueError(
+            f"prompt must hold integer token ids of at least 0, got {ids.tolist()}"
+        )
     return ids.long()
 
 
@@ -80,6 +86,8 @@ def check_at_least(value: int, least: int, name: str) -> int:
 def check_between(value: float, least: float, most: float, name: str) -> float:
     """Return ``value`` as a float if ``least <= value <= most``; raise a ``ValueError`` otherwise (NaN too)."""
     if not least <= value <= most:
-        allowed = f"at least {least}" if most == float("inf") else f"between {least} and {most}"
+        allowed = (
+            f"at least {least}" if most == float("inf") else f"between {least} and {most}"
+        )
         raise ValueError(f"{name} must be {allowed}, got {value}")
     return float(value)

@@ -8,7 +8,12 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from specdec.checks import check_at_least, check_between, check_distribution, check_same_vocabulary
+from specdec.checks import (
+    check_at_least,
+    check_between,
+    check_distribution,
+    check_same_vocabulary,
+)
 
 StepFunction = Callable[[Tensor], Tensor]
 """Maps all tokens so far, a 1-D LongTensor, to the next token's distribution (V,)."""
@@ -65,7 +70,10 @@ def residual_distribution(p: Tensor, q: Tensor) -> Tensor:
 
 
 def next_token_distribution(
-    logits: Tensor, temperature: float = 1.0, top_k: int | None = None, top_p: float | None = None
+    logits: Tensor,
+    temperature: float = 1.0,
+    top_k: int | None = None,
+    top_p: float | None = None,
 ) -> Tensor:
     """Warp logits into the distribution to sample from: temperature, then top-k, then top-p.
 
@@ -84,7 +92,9 @@ def next_token_distribution(
     _check_logits(logits)
     check_between(temperature, 0.0, float("inf"), "temperature")
     if temperature == 0:
-        return torch.nn.functional.one_hot(logits.argmax(), logits.shape[-1]).to(logits.dtype)
+        return torch.nn.functional.one_hot(logits.argmax(), logits.shape[-1]).to(
+            logits.dtype
+        )
     logits = logits / temperature
     if top_k is not None:
         logits = _keep_top_k(logits, check_at_least(top_k, 1, "top_k"))
@@ -104,7 +114,9 @@ def _keep_top_p(probs: Tensor, top_p: float) -> Tensor:
         raise ValueError(f"top_p must be above 0 and at most 1, got {top_p}")
     sorted_probs, order = probs.sort(descending=True, stable=True)
     mass_before = sorted_probs.cumsum(dim=-1) - sorted_probs
-    kept = torch.where(mass_before < top_p, sorted_probs, 0.0)  # the first token has 0 before it: always kept
+    kept = torch.where(
+        mass_before < top_p, sorted_probs, 0.0
+    )  # the first token has 0 before it: always kept
     return torch.zeros_like(probs).scatter(0, order, kept / kept.sum())
 
 
@@ -113,12 +125,18 @@ def _check_pair(p: Tensor, q: Tensor) -> None:
     check_distribution(q, "q")
     check_same_vocabulary(p, q)
     if p.dim() != 1 or q.dim() != 1:
-        raise ValueError(f"p and q must have one axis each, got shapes {tuple(p.shape)} and {tuple(q.shape)}")
+        raise ValueError(
+            f"p and q must have one axis each, got shapes {tuple(p.shape)} and {tuple(q.shape)}"
+        )
 
 
 def _check_logits(logits: Tensor) -> None:
     if logits.dim() != 1 or logits.numel() == 0:
-        raise ValueError(f"logits must have one axis and at least one entry, got shape {tuple(logits.shape)}")
+        raise ValueError(
+            f"logits must have one axis and at least one entry, got shape {tuple(logits.shape)}"
+        )
     largest = logits.max().item()
     if not -float("inf") < largest < float("inf"):  # NaN propagates through max
-        raise ValueError(f"logits must hold a finite largest score and no NaN or +inf, got {largest}")
+        raise ValueError(
+            f"logits must hold a finite largest score and no NaN or +inf, got {largest}"
+        )

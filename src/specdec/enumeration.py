@@ -66,7 +66,9 @@ class BranchWalker:
             RuntimeError: the last run did not repeat the draws that lead to its branch.
         """
         if self._depth != len(self._forks):
-            raise RuntimeError("the decoder drew less than on an earlier run: it must depend on its draws alone")
+            raise RuntimeError(
+                "the decoder drew less than on an earlier run: it must depend on its draws alone"
+            )
         while self._forks and self._forks[-1].followed == len(self._forks[-1].outcomes) - 1:
             self._forks.pop()
         if self._forks:
@@ -76,8 +78,14 @@ class BranchWalker:
 
     def _follow(self, weighted_outcomes: Callable[[], Iterable[tuple[Any, float]]]) -> Any:
         if self._depth == len(self._forks):
-            possible = [(outcome, weight) for outcome, weight in weighted_outcomes() if weight > 0]
-            self._forks.append(_Fork([outcome for outcome, _ in possible], [weight for _, weight in possible]))
+            possible = [
+                (outcome, weight) for outcome, weight in weighted_outcomes() if weight > 0
+            ]
+            self._forks.append(
+                _Fork(
+                    [outcome for outcome, _ in possible], [weight for _, weight in possible]
+                )
+            )
         fork = self._forks[self._depth]
         self._depth += 1
         return fork.outcomes[fork.followed]
@@ -102,14 +110,18 @@ def output_law(decode: Callable[[BranchWalker], Any], max_leaves: int = 200_000)
     law: Law = {}
     for leaf in itertools.count(1):
         if leaf > max_leaves:
-            raise ValueError(f"the decoder has more than max_leaves = {max_leaves} branches; emit fewer tokens")
+            raise ValueError(
+                f"the decoder has more than max_leaves = {max_leaves} branches; emit fewer tokens"
+            )
         output = _as_key(decode(walker))
         law[output] = law.get(output, 0.0) + walker.probability()
         if not walker.advance():
             return law
 
 
-def autoregressive_law(step: StepFunction, prompt: Tensor | list[int], n_tokens: int) -> Law:
+def autoregressive_law(
+    step: StepFunction, prompt: Tensor | list[int], n_tokens: int
+) -> Law:
     """The law of the first ``n_tokens`` that plain sampling from ``step`` emits: products of conditionals.
 
     It shares no code with the walker, so that the two can be held against each other.
@@ -130,14 +142,21 @@ def autoregressive_law(step: StepFunction, prompt: Tensor | list[int], n_tokens:
         for tokens, weight in law.items():
             context = torch.cat([prompt, torch.tensor(tokens, dtype=torch.long)])
             probs = check_distribution(step(context), "step's distribution").tolist()
-            longer |= {(*tokens, token): weight * prob for token, prob in enumerate(probs) if prob > 0}
+            longer |= {
+                (*tokens, token): weight * prob
+                for token, prob in enumerate(probs)
+                if prob > 0
+            }
         law = longer
     return law
 
 
 def law_distance(law: Law, other: Law) -> float:
     """Total variation distance between two laws, in [0, 1]."""
-    return 0.5 * sum(abs(law.get(output, 0.0) - other.get(output, 0.0)) for output in law.keys() | other.keys())
+    return 0.5 * sum(
+        abs(law.get(output, 0.0) - other.get(output, 0.0))
+        for output in law.keys() | other.keys()
+    )
 
 
 def _as_key(output: Any) -> Hashable:

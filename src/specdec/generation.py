@@ -12,7 +12,10 @@ from specdec.randomness import Chance, categorical
 
 
 def autoregressive_decode(
-    prompt: Tensor | list[int], step: StepFunction, max_new_tokens: int, generator: Chance = None
+    prompt: Tensor | list[int],
+    step: StepFunction,
+    max_new_tokens: int,
+    generator: Chance = None,
 ) -> list[int]:
     """Sample ``max_new_tokens`` tokens from ``step``, one call for each.
 
@@ -38,7 +41,10 @@ def autoregressive_decode(
 
 
 def model_step(
-    model: nn.Module, temperature: float = 1.0, top_k: int | None = None, top_p: float | None = None
+    model: nn.Module,
+    temperature: float = 1.0,
+    top_k: int | None = None,
+    top_p: float | None = None,
 ) -> StepFunction:
     """Adapt a model that maps ids (B, T) to logits (B, T, V) to a step function.
 

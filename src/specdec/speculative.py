@@ -57,7 +57,10 @@ class Verification(NamedTuple):
 
 
 def verify_block(
-    target_probs: Tensor, draft_probs: Tensor, draft_tokens: Tensor, generator: Chance = None
+    target_probs: Tensor,
+    draft_probs: Tensor,
+    draft_tokens: Tensor,
+    generator: Chance = None,
 ) -> Verification:
     """Verify a drafted block: accept from the left while u < min(1, p/q), then add one token.
 
@@ -74,7 +77,9 @@ def verify_block(
     """
     emitted: list[int] = []
     tests: list[AcceptTest] = []
-    for token, p_row, q_row in zip(draft_tokens.tolist(), target_probs[:-1], draft_probs, strict=True):
+    for token, p_row, q_row in zip(
+        draft_tokens.tolist(), target_probs[:-1], draft_probs, strict=True
+    ):
         p, q = p_row[token].item(), q_row[token].item()
         ratio = min(1.0, p / q)
         accepted, u = accept(ratio, generator)
@@ -89,7 +94,10 @@ def verify_block(
 
 
 def speculative_verify(
-    target_probs: Tensor, draft_probs: Tensor, draft_tokens: Tensor, generator: Chance = None
+    target_probs: Tensor,
+    draft_probs: Tensor,
+    draft_tokens: Tensor,
+    generator: Chance = None,
 ) -> tuple[Tensor, int]:
     """Verify a drafted block of γ tokens; whatever the draft, the emitted tokens have the target's law.
 
@@ -128,7 +136,9 @@ def draft_block(
     """
     tokens, rows = context, []
     for _ in range(gamma):
-        rows.append(check_distribution(draft_step(tokens), "draft_step's distribution"))  # (V,)
+        rows.append(
+            check_distribution(draft_step(tokens), "draft_step's distribution")
+        )  # (V,)
         tokens = torch.cat([tokens, categorical(rows[-1], generator)])
     return tokens[len(context) :], rows
 
@@ -144,8 +154,12 @@ def score_block(context: Tensor, draft_tokens: Tensor, target_step: StepFunction
     """
     tokens = torch.cat([context, draft_tokens])
     rows = [target_step(context)]  # each (V,)
-    check_tokens(draft_tokens, rows[0].shape[-1], "drafted tokens")  # before the target is shown them
-    rows += [target_step(tokens[:length]) for length in range(len(context) + 1, len(tokens) + 1)]
+    check_tokens(
+        draft_tokens, rows[0].shape[-1], "drafted tokens"
+    )  # before the target is shown them
+    rows += [
+        target_step(tokens[:length]) for length in range(len(context) + 1, len(tokens) + 1)
+    ]
     return check_distribution(torch.stack(rows), "target_step's distribution")
 
 
@@ -188,7 +202,11 @@ def speculative_decode(
 
 
 def _decode_round(
-    context: Tensor, target_step: StepFunction, draft_step: StepFunction, gamma: int, generator: Chance
+    context: Tensor,
+    target_step: StepFunction,
+    draft_step: StepFunction,
+    gamma: int,
+    generator: Chance,
 ) -> SpeculativeRound:
     """One round: draft γ tokens, score them with the target, verify."""
     draft_tokens, draft_rows = draft_block(context, draft_step, gamma, generator)
@@ -266,8 +284,12 @@ def demonstrate_speculative() -> SpeedupGrid:
         c=c,
         alphas=alphas,
         gammas=gammas,
-        tokens_per_pass=[[expected_accepted_tokens(alpha, gamma) for gamma in gammas] for alpha in alphas],
-        speedup=[[speculative_speedup(alpha, gamma, c) for gamma in gammas] for alpha in alphas],
+        tokens_per_pass=[
+            [expected_accepted_tokens(alpha, gamma) for gamma in gammas] for alpha in alphas
+        ],
+        speedup=[
+            [speculative_speedup(alpha, gamma, c) for gamma in gammas] for alpha in alphas
+        ],
         best_gamma=[best_gamma(alpha, c, gammas[-1]) for alpha in alphas],
     )
 
@@ -275,8 +297,12 @@ def demonstrate_speculative() -> SpeedupGrid:
 def _check_block(target_probs: Tensor, draft_probs: Tensor, draft_tokens: Tensor) -> None:
     check_distribution(target_probs, "target_probs")
     if draft_tokens.dim() != 1 or target_probs.dim() != 2 or draft_probs.dim() != 2:
-        shapes = [tuple(tensor.shape) for tensor in (target_probs, draft_probs, draft_tokens)]
-        raise ValueError(f"expected shapes (γ + 1, V), (γ, V) and (γ,), got {shapes[0]}, {shapes[1]} and {shapes[2]}")
+        shapes = [
+            tuple(tensor.shape) for tensor in (target_probs, draft_probs, draft_tokens)
+        ]
+        raise ValueError(
+            f"expected shapes (γ + 1, V), (γ, V) and (γ,), got {shapes[0]}, {shapes[1]} and {shapes[2]}"
+        )
     gamma = len(draft_tokens)
     if len(draft_probs) != gamma or len(target_probs) != gamma + 1:
         raise ValueError(

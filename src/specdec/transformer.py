@@ -45,13 +45,19 @@ class GPTModel(nn.Module):
         for name, size in sizes.items():
             check_at_least(size, 1, name)
         if embed_dim % num_heads:
-            raise ValueError(f"embed_dim must be a multiple of num_heads, got {embed_dim} and {num_heads}")
+            raise ValueError(
+                f"embed_dim must be a multiple of num_heads, got {embed_dim} and {num_heads}"
+            )
         self.vocab_size = vocab_size
         self.max_seq_len = max_seq_len
-        with torch.random.fork_rng(devices=[]):  # torch's own initial draws are replaced at once
+        with torch.random.fork_rng(
+            devices=[]
+        ):  # torch's own initial draws are replaced at once
             self.token_embedding = nn.Embedding(vocab_size, embed_dim)
             self.position_embedding = nn.Embedding(max_seq_len, embed_dim)
-            self.blocks = nn.ModuleList(Block(embed_dim, num_heads) for _ in range(num_layers))
+            self.blocks = nn.ModuleList(
+                Block(embed_dim, num_heads) for _ in range(num_layers)
+            )
             self.final_norm = nn.LayerNorm(embed_dim)
             self.lm_head = nn.Linear(embed_dim, vocab_size, bias=False)
         initialise_portably(self, generator)
@@ -79,7 +85,9 @@ class GPTModel(nn.Module):
                 f"ids must have shape (B, T) with T in 1..{self.max_seq_len}, got shape {tuple(ids.shape)}"
             )
         if ids.numel() and not (0 <= int(ids.min()) and int(ids.max()) < self.vocab_size):
-            raise ValueError(f"ids must lie in 0..{self.vocab_size - 1}, got {ids.min()}..{ids.max()}")
+            raise ValueError(
+                f"ids must lie in 0..{self.vocab_size - 1}, got {ids.min()}..{ids.max()}"
+            )
 
 
 class Block(nn.Module):
@@ -91,7 +99,9 @@ class Block(nn.Module):
         self.attention = CausalSelfAttention(embed_dim, num_heads)
         self.mlp_norm = nn.LayerNorm(embed_dim)
         self.mlp = nn.Sequential(
-            nn.Linear(embed_dim, 4 * embed_dim), nn.GELU(), nn.Linear(4 * embed_dim, embed_dim)
+            nn.Linear(embed_dim, 4 * embed_dim),
+            nn.GELU(),
+            nn.Linear(4 * embed_dim, embed_dim),
         )
 
     def forward(self, hidden: Tensor) -> Tensor:
@@ -113,12 +123,18 @@ class CausalSelfAttention(nn.Module):
 
     def forward(self, hidden: Tensor) -> Tensor:
         batch, time, dim = hidden.shape
-        per_head = self.query_key_value(hidden).view(batch, time, 3, self.num_heads, dim // self.num_heads)
+        per_head = self.query_key_value(hidden).view(
+            batch, time, 3, self.num_heads, dim // self.num_heads
+        )
         query, key, value = per_head.permute(2, 0, 3, 1, 4)  # each (B, H, T, D / H)
-        scores = query @ key.transpose(-2, -1) / math.sqrt(dim // self.num_heads)  # (B, H, T, T)
+        scores = (
+            query @ key.transpose(-2, -1) / math.sqrt(dim // self.num_heads)
+        )  # (B, H, T, T)
         visible = torch.ones(time, time, dtype=torch.bool, device=hidden.device).tril()
         attention = torch.softmax(scores.masked_fill(~visible, float("-inf")), dim=-1)
-        mixed = (attention @ value).transpose(1, 2).reshape(batch, time, dim)  # heads side by side again
+        mixed = (
+            (attention @ value).transpose(1, 2).reshape(batch, time, dim)
+        )  # heads side by side again
         return self.output(mixed)
 
 
@@ -138,11 +154,15 @@ def initialise_portably(model: nn.Module, generator: torch.Generator | None = No
             module.weight.copy_(portable_normal(module.weight.shape, generator))
 
 
-def portable_normal(shape: torch.Size | tuple[int, ...], generator: torch.Generator | None = None) -> Tensor:
+def portable_normal(
+    shape: torch.Size | tuple[int, ...], generator: torch.Generator | None = None
+) -> Tensor:
     """Standard normal draws in float64, by the Box–Muller transform of uniforms."""
     radius = torch.sqrt(-2 * torch.log(1 - _uniform(shape, generator)))  # 1 − u is never 0
     return radius * torch.cos(2 * math.pi * _uniform(shape, generator))
 
 
-def _uniform(shape: torch.Size | tuple[int, ...], generator: torch.Generator | None) -> Tensor:
+def _uniform(
+    shape: torch.Size | tuple[int, ...], generator: torch.Generator | None
+) -> Tensor:
     return torch.rand(shape, generator=generator, dtype=torch.float64)

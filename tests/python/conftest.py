@@ -16,7 +16,10 @@ def seeded(seed: int) -> torch.Generator:
 
 
 def context_step(
-    vocab_size: int, generator: torch.Generator, missing_support: bool = False, memory: int = 2
+    vocab_size: int,
+    generator: torch.Generator,
+    missing_support: bool = False,
+    memory: int = 2,
 ) -> StepFunction:
     """A random step function: one distribution for each possible last ``memory`` tokens.
 
@@ -43,4 +46,6 @@ def _leave_global_chance_alone():
     """No function of the package may touch torch's global generator when it is given its own."""
     before = torch.random.get_rng_state()
     yield
-    assert torch.equal(before, torch.random.get_rng_state()), "the test drew from torch's global generator"
+    assert torch.equal(before, torch.random.get_rng_state()), (
+        "the test drew from torch's global generator"
+    )

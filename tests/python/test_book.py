@@ -16,7 +16,11 @@ def shown(monkeypatch):
     """The outputs that a cell would have, as (data, metadata)."""
     outputs = []
     for module in (bridge, source, tables):
-        monkeypatch.setattr(module, "display", lambda data, raw=False, metadata=None: outputs.append((data, metadata)))
+        monkeypatch.setattr(
+            module,
+            "display",
+            lambda data, raw=False, metadata=None: outputs.append((data, metadata)),
+        )
     return outputs
 
 
@@ -24,7 +28,9 @@ def _bridged(shown, **values):
     bridge.ojs_define(**values)
     [(data, metadata)] = shown
     assert metadata == {"ojs_define": True} and list(data) == ["text/html"]
-    payload = re.fullmatch(r'<script type="ojs-define">(.*)</script>', data["text/html"]).group(1)
+    payload = re.fullmatch(
+        r'<script type="ojs-define">(.*)</script>', data["text/html"]
+    ).group(1)
     assert "</" not in payload and "<!--" not in payload
     return {entry["name"]: entry["value"] for entry in json.loads(payload)["contents"]}
 
@@ -36,7 +42,10 @@ def test_values_arrive(shown):
         "count": 3,
         "flag": True,
         "missing": None,
-        "nested": {"a": [1.5, (2, "x")], "b": torch.tensor([[0.1, 0.2]], dtype=torch.float64)},
+        "nested": {
+            "a": [1.5, (2, "x")],
+            "b": torch.tensor([[0.1, 0.2]], dtype=torch.float64),
+        },
         "ids": torch.tensor([1, 2]),
     }
     assert _bridged(shown, **values) == {
@@ -89,8 +98,14 @@ def test_table(shown):
 
 def test_listing_is_the_code_itself(shown):
     source.show_source(acceptance_rate)
-    assert shown[0][0].data.startswith("```python\ndef acceptance_rate(p: Tensor, q: Tensor) -> float:")
-    assert shown[0][0].data.endswith("torch.minimum(p, q).sum().item()\n```")
+    assert shown[0][0].data.splitlines() == [
+        "```python",
+        "def acceptance_rate(p: Tensor, q: Tensor) -> float:",
+        '    """α = Σ min(p, q) = 1 − TV(p, q): how likely a token drawn from ``q`` is accepted against ``p``."""',
+        "    _check_pair(p, q)",
+        "    return torch.minimum(p, q).sum().item()",
+        "```",
+    ]
 
 
 def _law(p, q):
@@ -101,21 +116,39 @@ def _wrong_law(p, q):
     return torch.minimum(p, q) + (1 - acceptance_rate(p, q)) * p
 
 
-SOLUTIONS = [(ALPHA, acceptance_rate), (BEST_GAMMA, best_gamma), (OUTPUT_LAW, _law), (WRONG_LAW, _wrong_law)]
+SOLUTIONS = [
+    (ALPHA, acceptance_rate),
+    (BEST_GAMMA, best_gamma),
+    (OUTPUT_LAW, _law),
+    (WRONG_LAW, _wrong_law),
+]
 
 
 def test_every_exercise_has_a_solution_here():
-    defined = {value.name for value in vars(exercises).values() if isinstance(value, exercises.Exercise)}
+    defined = {
+        value.name
+        for value in vars(exercises).values()
+        if isinstance(value, exercises.Exercise)
+    }
     assert defined == {exercise.name for exercise, _ in SOLUTIONS}
 
 
 @pytest.mark.parametrize(("exercise", "solution"), SOLUTIONS)
 def test_solutions_pass_and_wrong_attempts_do_not(exercise, solution, capsys):
     assert exercise.passes(solution)
-    for wrong in (lambda *_: None, lambda *_: 0, lambda *_: [0.0], lambda *_: True, lambda *_: torch.zeros(3)):
+    for wrong in (
+        lambda *_: None,
+        lambda *_: 0,
+        lambda *_: [0.0],
+        lambda *_: True,
+        lambda *_: torch.zeros(3),
+    ):
         assert not exercise.passes(wrong)
     exercise.check(solution)
-    assert capsys.readouterr().out == f"✓ {exercise.name}: right, on all {len(exercise.cases)} cases.\n"
+    assert (
+        capsys.readouterr().out
+        == f"✓ {exercise.name}: right, on all {len(exercise.cases)} cases.\n"
+    )
     exercise.check(lambda *_: None)
     assert f"✗ {exercise.name}: not yet." in capsys.readouterr().out
 

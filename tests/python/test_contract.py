@@ -21,7 +21,10 @@ both_dtypes = pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 
 @both_dtypes
 def test_acceptance_rate_and_residual(dtype):
-    p, q = probs(0.5, 0.3, 0.15, 0.05, dtype=dtype), probs(0.4, 0.4, 0.15, 0.05, dtype=dtype)
+    p, q = (
+        probs(0.5, 0.3, 0.15, 0.05, dtype=dtype),
+        probs(0.4, 0.4, 0.15, 0.05, dtype=dtype),
+    )
     assert f"{acceptance_rate(p, q):.3f}" == "0.900"
     residual = residual_distribution(p, q)
     assert residual.tolist() == [1, 0, 0, 0]
@@ -30,21 +33,37 @@ def test_acceptance_rate_and_residual(dtype):
 
 @both_dtypes
 def test_verify(dtype):
-    p, q = probs(0.5, 0.3, 0.15, 0.05, dtype=dtype), probs(0.4, 0.4, 0.15, 0.05, dtype=dtype)
+    p, q = (
+        probs(0.5, 0.3, 0.15, 0.05, dtype=dtype),
+        probs(0.4, 0.4, 0.15, 0.05, dtype=dtype),
+    )
     emitted, n_accepted = speculative_verify(
-        torch.stack([p] * 3), torch.stack([q] * 2), torch.tensor([0, 1]), generator=seeded(0)
+        torch.stack([p] * 3),
+        torch.stack([q] * 2),
+        torch.tensor([0, 1]),
+        generator=seeded(0),
     )
     assert (emitted.tolist(), emitted.dtype, n_accepted) == ([0, 0], torch.int64, 1)
 
 
 @both_dtypes
 def test_decode(dtype):
-    p, q = probs(0.4, 0.25, 0.15, 0.1, 0.06, 0.04, dtype=dtype), probs(0.3, 0.3, 0.2, 0.1, 0.06, 0.04, dtype=dtype)
+    p, q = (
+        probs(0.4, 0.25, 0.15, 0.1, 0.06, 0.04, dtype=dtype),
+        probs(0.3, 0.3, 0.2, 0.1, 0.06, 0.04, dtype=dtype),
+    )
     tokens, trace = speculative_decode(
-        torch.tensor([0]), lambda _: p, lambda _: q, gamma=4, max_new_tokens=12, generator=seeded(1)
+        torch.tensor([0]),
+        lambda _: p,
+        lambda _: q,
+        gamma=4,
+        max_new_tokens=12,
+        generator=seeded(1),
     )
     assert tokens == [0, 0, 2, 0, 0, 3, 2, 1, 0, 0, 0, 4]
-    assert [(record["proposed"], record["n_accepted"], record["emitted"]) for record in trace] == [
+    assert [
+        (record["proposed"], record["n_accepted"], record["emitted"]) for record in trace
+    ] == [
         ([0, 0, 2, 0], 4, [0, 0, 2, 0, 0]),
         ([3, 2, 1, 1], 3, [3, 2, 1, 0]),
         ([0, 0, 4, 1], 3, [0, 0, 4, 0]),
@@ -52,7 +71,9 @@ def test_decode(dtype):
 
 
 @both_dtypes
-@pytest.mark.parametrize(("q", "alpha"), [((0.45, 0.35, 0.20), 0.95), ((0.1, 0.1, 0.8), 0.40)])
+@pytest.mark.parametrize(
+    ("q", "alpha"), [((0.45, 0.35, 0.20), 0.95), ((0.1, 0.1, 0.8), 0.40)]
+)
 def test_alpha_is_one_minus_total_variation(q, alpha, dtype):
     p, q = probs(0.5, 0.3, 0.2, dtype=dtype), probs(*q, dtype=dtype)
     assert acceptance_rate(p, q) == pytest.approx(alpha, abs=1e-6)
@@ -106,8 +127,14 @@ def test_limits_of_alpha():
 def test_the_explorers_grid_is_the_formula():
     grid = demonstrate_speculative()
     assert (grid["c"], len(grid["alphas"]), grid["gammas"]) == (0.1, 21, list(range(1, 17)))
-    for alpha, tokens, speedups in zip(grid["alphas"], grid["tokens_per_pass"], grid["speedup"], strict=True):
+    for alpha, tokens, speedups in zip(
+        grid["alphas"], grid["tokens_per_pass"], grid["speedup"], strict=True
+    ):
         if alpha < 1:
-            closed_form = [(1 - alpha ** (gamma + 1)) / (1 - alpha) for gamma in grid["gammas"]]
+            closed_form = [
+                (1 - alpha ** (gamma + 1)) / (1 - alpha) for gamma in grid["gammas"]
+            ]
             assert tokens == pytest.approx(closed_form, rel=1e-12)
-        assert speedups == pytest.approx([t / (g * 0.1 + 1) for t, g in zip(tokens, grid["gammas"], strict=True)])
+        assert speedups == pytest.approx(
+            [t / (g * 0.1 + 1) for t, g in zip(tokens, grid["gammas"], strict=True)]
+        )

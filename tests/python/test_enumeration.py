@@ -10,7 +10,12 @@ from specdec.randomness import accept, categorical
 
 
 def test_walks_every_branch_of_mixed_draws():
-    law = output_law(lambda walker: (accept(0.25, walker)[0], *categorical(probs(0.5, 0, 0.5), walker, 2).tolist()))
+    law = output_law(
+        lambda walker: (
+            accept(0.25, walker)[0],
+            *categorical(probs(0.5, 0, 0.5), walker, 2).tolist(),
+        )
+    )
     assert len(law) == 2 * 2 * 2, "tokens of probability 0 are not visited"
     assert law[(True, 0, 2)] == pytest.approx(0.25 * 0.25, abs=1e-15)
     assert sum(law.values()) == pytest.approx(1, abs=1e-15)
@@ -30,7 +35,9 @@ def test_branches_may_differ_in_length():
     def geometric(walker):
         return next((count for count in range(5) if accept(0.5, walker)[0]), 5)
 
-    assert output_law(geometric) == pytest.approx({0: 1 / 2, 1: 1 / 4, 2: 1 / 8, 3: 1 / 16, 4: 1 / 32, 5: 1 / 32})
+    assert output_law(geometric) == pytest.approx(
+        {0: 1 / 2, 1: 1 / 4, 2: 1 / 8, 3: 1 / 16, 4: 1 / 32, 5: 1 / 32}
+    )
 
 
 def test_plain_sampling_has_the_product_law():
@@ -51,7 +58,9 @@ def test_what_a_decoder_does_to_its_draw_leaves_the_other_branches_alone():
         token.fill_(7)
         return before, accept(0.5, walker)[0]
 
-    assert output_law(overwrite) == dict.fromkeys([(0, True), (0, False), (1, True), (1, False)], 0.25)
+    assert output_law(overwrite) == dict.fromkeys(
+        [(0, True), (0, False), (1, True), (1, False)], 0.25
+    )
 
 
 def test_distance_of_laws():
@@ -62,7 +71,12 @@ def test_distance_of_laws():
 def test_too_many_leaves():
     with pytest.raises(ValueError, match="more than max_leaves = 7 branches"):
         output_law(lambda walker: categorical(probs(0.5, 0.5), walker, 3), max_leaves=7)
-    assert len(output_law(lambda walker: categorical(probs(0.5, 0.5), walker, 3), max_leaves=8)) == 8
+    assert (
+        len(
+            output_law(lambda walker: categorical(probs(0.5, 0.5), walker, 3), max_leaves=8)
+        )
+        == 8
+    )
 
 
 def test_a_decoder_with_a_memory_of_its_own_is_noticed():

@@ -38,7 +38,9 @@ def test_a_later_token_changes_nothing_before_it():
 
 def test_positions_matter():
     model = _model()
-    assert not torch.allclose(model(torch.tensor([[4, 4]]))[0, 0], model(torch.tensor([[4, 4]]))[0, 1])
+    assert not torch.allclose(
+        model(torch.tensor([[4, 4]]))[0, 0], model(torch.tensor([[4, 4]]))[0, 1]
+    )
 
 
 def test_one_pass_gives_the_rows_that_one_call_per_prefix_gives():
@@ -46,7 +48,9 @@ def test_one_pass_gives_the_rows_that_one_call_per_prefix_gives():
     context, drafted = torch.tensor([1, 5, 9]), torch.tensor([2, 0, 7, 7])
     with torch.no_grad():
         one_pass = torch.softmax(model(torch.cat([context, drafted])[None])[0, 2:], dim=-1)
-    assert torch.allclose(one_pass, score_block(context, drafted, model_step(model)), atol=1e-12, rtol=0)
+    assert torch.allclose(
+        one_pass, score_block(context, drafted, model_step(model)), atol=1e-12, rtol=0
+    )
 
 
 def test_attention_is_torchs_own():
@@ -54,10 +58,15 @@ def test_attention_is_torchs_own():
     attention = _model().blocks[0].attention
     hidden = torch.randn(2, 5, 12, generator=seeded(1), dtype=torch.float64)
     query, key, value = (
-        part.view(2, 5, 3, 4).transpose(1, 2) for part in attention.query_key_value(hidden).split(12, dim=-1)
+        part.view(2, 5, 3, 4).transpose(1, 2)
+        for part in attention.query_key_value(hidden).split(12, dim=-1)
     )
     mixed = nn.functional.scaled_dot_product_attention(query, key, value, is_causal=True)
-    assert torch.allclose(attention(hidden), attention.output(mixed.transpose(1, 2).reshape(2, 5, 12)), atol=1e-12)
+    assert torch.allclose(
+        attention(hidden),
+        attention.output(mixed.transpose(1, 2).reshape(2, 5, 12)),
+        atol=1e-12,
+    )
 
 
 def test_weights_follow_torchs_default_laws():
@@ -122,10 +131,19 @@ class _Dropping(nn.Module):
 def test_a_model_in_train_mode_decodes_as_in_eval_mode_and_keeps_its_modes():
     model = _Dropping()
     model.model.eval()  # one part in its own mode
-    trained = speculative_decode([1, 5], model_step(model), model_step(model), 2, 6, seeded(0))[0]
-    assert (model.training, model.dropout.training, model.model.training) == (True, True, False)
+    trained = speculative_decode(
+        [1, 5], model_step(model), model_step(model), 2, 6, seeded(0)
+    )[0]
+    assert (model.training, model.dropout.training, model.model.training) == (
+        True,
+        True,
+        False,
+    )
     model.eval()
-    assert speculative_decode([1, 5], model_step(model), model_step(model), 2, 6, seeded(0))[0] == trained
+    assert (
+        speculative_decode([1, 5], model_step(model), model_step(model), 2, 6, seeded(0))[0]
+        == trained
+    )
 
 
 def test_modes_come_back_after_an_error():
@@ -144,8 +162,13 @@ def test_greedy_ignores_the_seed_and_the_draft():
 
 def test_two_gpts_decode_with_the_targets_law():
     sizes = {"vocab_size": 3, "max_seq_len": 8}
-    target, draft = model_step(_model(0, **sizes)), model_step(_model(1, **sizes), temperature=0.7, top_k=2)
-    law = output_law(lambda walker: speculative_decode([0, 2], target, draft, 2, 2, walker)[0])
+    target, draft = (
+        model_step(_model(0, **sizes)),
+        model_step(_model(1, **sizes), temperature=0.7, top_k=2),
+    )
+    law = output_law(
+        lambda walker: speculative_decode([0, 2], target, draft, 2, 2, walker)[0]
+    )
     assert law_distance(law, autoregressive_law(target, [0, 2], 2)) < 1e-9
 
 

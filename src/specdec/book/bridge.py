@@ -30,7 +30,9 @@ def ojs_define(**values: Any) -> None:
     """
     if not values:
         raise ValueError("ojs_define needs at least one name=value, got none")
-    contents = [{"name": name, "value": _as_json(value, name)} for name, value in values.items()]
+    contents = [
+        {"name": name, "value": _as_json(value, name)} for name, value in values.items()
+    ]
     payload = json.dumps({"contents": contents}, ensure_ascii=False, allow_nan=False)
     html = f'<script type="ojs-define">{_script_safe(payload)}</script>'
     display({"text/html": html}, raw=True, metadata={"ojs_define": True})
@@ -55,27 +57,40 @@ def _as_json(value: Any, place: str) -> Any:
         case list() | tuple():
             return [_as_json(item, f"{place}[{index}]") for index, item in enumerate(value)]
         case dict():
-            return {_checked_key(key, place): _as_json(item, f"{place}.{key}") for key, item in value.items()}
-    raise ValueError(f"{place} is a {type(value).__name__}; allowed are numbers, strings, lists, dicts and tensors")
+            return {
+                _checked_key(key, place): _as_json(item, f"{place}.{key}")
+                for key, item in value.items()
+            }
+    raise ValueError(
+        f"{place} is a {type(value).__name__}; allowed are numbers, strings, lists, dicts and tensors"
+    )
 
 
 def _exact_int(value: int, place: str) -> int:
     if abs(value) > _LARGEST_EXACT_INT:
-        raise ValueError(f"{place} is {value}; whole numbers beyond ±2**53 lose digits in the page")
+        raise ValueError(
+            f"{place} is {value}; whole numbers beyond ±2**53 lose digits in the page"
+        )
     return value
 
 
 def _rounded(value: float, place: str) -> float:
     if not math.isfinite(value):
-        raise ValueError(f"{place} is {value}; only finite numbers can reach the page, use None for a missing one")
+        raise ValueError(
+            f"{place} is {value}; only finite numbers can reach the page, use None for a missing one"
+        )
     return float(f"{value:.{_SIGNIFICANT_DIGITS}g}")
 
 
 def _stable_list(tensor: torch.Tensor, place: str) -> Any:
     if tensor.is_floating_point() and tensor.dtype != torch.float64:
-        raise ValueError(f"{place} is a {tensor.dtype} tensor; compute in float64, whose digits agree across CPUs")
+        raise ValueError(
+            f"{place} is a {tensor.dtype} tensor; compute in float64, whose digits agree across CPUs"
+        )
     if tensor.is_complex():
-        raise ValueError(f"{place} is a {tensor.dtype} tensor; hand over its real and imaginary parts")
+        raise ValueError(
+            f"{place} is a {tensor.dtype} tensor; hand over its real and imaginary parts"
+        )
     return tensor.detach().tolist()
 
 

@@ -7,6 +7,7 @@ out. The reader's stub runs and is told "not yet"; the solution in the chapter p
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from textwrap import fill
 from typing import Any
 
 import torch
@@ -30,14 +31,24 @@ class Exercise:
         if miss is None:
             print(f"✓ {self.name}: right, on all {len(self.cases)} cases.")
         else:
-            print(f"✗ {self.name}: not yet. {miss}\n  Hint: {self.hint}")
+            print(fill(f"✗ {self.name}: not yet. {miss}", width=80, subsequent_indent="  "))
+            print(
+                fill(
+                    f"Hint: {self.hint}",
+                    width=80,
+                    initial_indent="  ",
+                    subsequent_indent="  ",
+                )
+            )
 
     def _first_miss(self, attempt: Callable[..., Any]) -> str | None:
         for arguments, expected in self.cases:
             shown = ", ".join(_short(argument) for argument in arguments)
             try:
                 got = attempt(*arguments)
-            except Exception as error:  # whatever a reader's attempt raises is an answer to report
+            except (
+                Exception
+            ) as error:  # whatever a reader's attempt raises is an answer to report
                 return f"With ({shown}) it raised {type(error).__name__}: {error}"
             if not _close(got, expected):
                 return f"With ({shown}) it returned {_short(got)}."
@@ -49,7 +60,11 @@ def _close(got: Any, expected: Any) -> bool:
     if isinstance(got, torch.Tensor):
         got = got.tolist()
     if isinstance(expected, list):
-        return isinstance(got, list | tuple) and len(got) == len(expected) and all(map(_close, got, expected))
+        return (
+            isinstance(got, list | tuple)
+            and len(got) == len(expected)
+            and all(map(_close, got, expected))
+        )
     if isinstance(got, bool) or not isinstance(got, int | float):
         return False
     return math.isclose(got, expected, rel_tol=1e-6, abs_tol=1e-6)
@@ -82,7 +97,13 @@ ALPHA = Exercise(
 BEST_GAMMA = Exercise(
     name="best γ",
     hint="compute the speed-up for every γ from 0 to 16 and keep the γ of the largest; 0 is a legal answer.",
-    cases=[((0.85, 0.05), 10), ((0.85, 0.15), 6), ((0.85, 0.4), 3), ((0.4, 0.1), 2), ((0.2, 0.3), 0)],
+    cases=[
+        ((0.85, 0.05), 10),
+        ((0.85, 0.15), 6),
+        ((0.85, 0.4), 3),
+        ((0.4, 0.1), 2),
+        ((0.2, 0.3), 0),
+    ],
 )
 
 OUTPUT_LAW = Exercise(
@@ -99,6 +120,9 @@ WRONG_LAW = Exercise(
     hint="the accepted part stays min(p, q); what is rejected, 1 − α in all, is now handed out by p itself.",
     cases=[
         ((_probs(0.5, 0.3, 0.2), _probs(0.2, 0.3, 0.5)), [0.35, 0.39, 0.26]),
-        ((_probs(0.5, 0.2, 0.2, 0.1), _probs(0.2, 0.4, 0.3, 0.1)), [0.35, 0.26, 0.26, 0.13]),
+        (
+            (_probs(0.5, 0.2, 0.2, 0.1), _probs(0.2, 0.4, 0.3, 0.1)),
+            [0.35, 0.26, 0.26, 0.13],
+        ),
     ],
 )

@@ -21,7 +21,7 @@ ROLE_COLORS = {
 }
 
 _STYLE = {
-    "figure.dpi": 160,
+    "figure.dpi": 200,
     "figure.facecolor": "none",
     "savefig.facecolor": "none",
     "savefig.transparent": True,
@@ -43,9 +43,13 @@ _STYLE = {
 
 
 @contextmanager
-def book_figure(columns: int = 1, width: float = 7.0, height: float = 3.0) -> Iterator[tuple[Figure, list[Axes]]]:
+def book_figure(
+    columns: int = 1, width: float = 6.2, height: float = 3.0
+) -> Iterator[tuple[Figure, list[Axes]]]:
     """Yield a figure and its ``columns`` axes side by side in the book's style; show it when the block ends."""
     with plt.rc_context(_STYLE):
-        figure, axes = plt.subplots(1, columns, figsize=(width, height), layout="constrained", squeeze=False)
+        figure, axes = plt.subplots(
+            1, columns, figsize=(width, height), layout="constrained", squeeze=False
+        )
         yield figure, list(axes[0])
         plt.show()

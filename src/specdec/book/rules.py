@@ -36,7 +36,11 @@ def accept_all(p: Tensor, q: Tensor, generator: Chance = None) -> int:
     return categorical(q, generator).item()
 
 
-RULES: dict[str, Rule] = {"correct": correct, "residual_from_p": residual_from_p, "accept_all": accept_all}
+RULES: dict[str, Rule] = {
+    "correct": correct,
+    "residual_from_p": residual_from_p,
+    "accept_all": accept_all,
+}
 
 
 def one_token_law(rule: Rule, p: Tensor, q: Tensor) -> list[float]:

@@ -1,5 +1,6 @@
 """Show the package's own code in a chapter, so that text and code can't drift apart."""
 
+import ast
 import inspect
 from collections.abc import Callable
 from textwrap import dedent
@@ -8,6 +9,15 @@ from IPython.display import Markdown, display
 
 
 def show_source(*functions: Callable) -> None:
-    """Display the source of each function as a Python listing."""
-    listings = (f"```python\n{dedent(inspect.getsource(function)).rstrip()}\n```" for function in functions)
+    """Display the source of each function as a Python listing, its docstring cut to the first line."""
+    listings = (f"```python\n{_short_source(function)}\n```" for function in functions)
     display(Markdown("\n\n".join(listings)))
+
+
+def _short_source(function: Callable) -> str:
+    source = dedent(inspect.getsource(function)).rstrip()
+    lines, [definition] = source.splitlines(), ast.parse(source).body
+    docstring = definition.body[0]  # every function of the package has one
+    summary = ast.get_docstring(definition).splitlines()[0]
+    before, after = lines[: docstring.lineno - 1], lines[docstring.end_lineno :]
+    return "\n".join([*before, f'    """{summary}"""', *after])

@@ -14,6 +14,8 @@ def show_table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> Non
     lines = [headings, [":--", *["--:"] * (len(headings) - 1)]]
     for row in rows:
         if len(row) != len(headings):
-            raise ValueError(f"each row needs {len(headings)} cells, got {len(row)}: {list(row)}")
+            raise ValueError(
+                f"each row needs {len(headings)} cells, got {len(row)}: {list(row)}"
+            )
         lines.append([str(cell) for cell in row])
     display(Markdown("\n".join("| " + " | ".join(cells) + " |" for cells in lines)))

@@ -30,7 +30,9 @@ _DRAFT = {
 
 
 def _step(table: dict[str, list[float]]) -> StepFunction:
-    rows = torch.tensor([table[word] for word in WORDS], dtype=torch.float64)  # (V, V), by the last word
+    rows = torch.tensor(
+        [table[word] for word in WORDS], dtype=torch.float64
+    )  # (V, V), by the last word
 
     def step(tokens: Tensor) -> Tensor:
         return rows[tokens[-1]]
