@@ -48,13 +48,16 @@ export function checkPreset(preset) {
   }
 }
 
+const WHY_EXACT = {
+  correct: () => "The corrections fill exactly what is missing.",
+  residual_from_p: (alpha) => (1 - alpha < EXACT ? "Nothing is ever rejected here." : "Here the residual happens to be p itself, so this rule does no harm."),
+  accept_all: () => "The two laws agree, so even this rule does no harm."
+};
+
 /** The state in a sentence or two. */
 export function describeLab({p, law, rule, alpha, lawDistance}, labels) {
   const rates = `p and q are ${probability(1 - alpha)} apart, so a guess is accepted with probability α = ${probability(alpha)}.`;
-  if (lawDistance < EXACT) {
-    const why = rule === "correct" ? "The corrections fill exactly what is missing: tokens come out with the law p." : "p and q agree, so even this rule gives the law p.";
-    return `${rates} ${why}`;
-  }
+  if (lawDistance < EXACT) return `${rates} ${WHY_EXACT[rule](alpha)} Tokens come out with the law p.`;
   const worst = law.map((mass, token) => Math.abs(mass - p[token])).reduce((best, gap, token, gaps) => (gap > gaps[best] ? token : best), 0);
   return `${rates} This rule misses p by ${probability(lawDistance)}: “${labels[worst]}” comes out with ${probability(law[worst])} instead of ${probability(p[worst])}.`;
 }
@@ -150,10 +153,10 @@ export function acceptLab({labels, presets}, {preset = presets[0].name, rule = "
   function show(newState) {
     state = newState;
     split.style.width = percent(state.alpha);
-    acceptedFigure.textContent = `α = ${probability(state.alpha)} accepted`;
-    rejectedFigure.textContent = `1 − α = ${probability(1 - state.alpha)} rejected`;
+    acceptedFigure.textContent = `accepted α = ${probability(state.alpha)}`;
+    rejectedFigure.textContent = `rejected 1 − α = ${probability(1 - state.alpha)}`;
     const exact = state.lawDistance < EXACT;
-    distanceFigure.textContent = exact ? "✓ the output has the law p" : `✗ the output’s law is ${probability(state.lawDistance)} away from p`;
+    distanceFigure.textContent = exact ? "✓ the law of the output is p" : `✗ the law of the output is ${probability(state.lawDistance)} away from p`;
     distanceFigure.className = exact ? "lab-exact" : "lab-wrong";
     replacement.textContent = describeReplacement(state, labels);
     rows.forEach(({show: showRow}, token) => showRow(state, token));

@@ -1,0 +1,15 @@
+import {readFile} from "node:fs/promises";
+
+/** A recorded payload, or the parity grid: what tools/widget_fixtures.py wrote. Every call reads a fresh copy. */
+export async function fixture(name) {
+  return JSON.parse(await readFile(new URL(`fixtures/${name}.json`, import.meta.url), "utf8"));
+}
+
+/** Throws unless two numbers, or lists of numbers, agree to 12 digits. */
+export function assertClose(actual, expected, message) {
+  const [a, b] = [[actual].flat(), [expected].flat()];
+  const apart = (index) => Math.abs(a[index] - b[index]) > 1e-12 * Math.max(1, Math.abs(b[index]));
+  if (a.length !== b.length || a.some((value, index) => !Number.isFinite(value) || apart(index))) {
+    throw new Error(`${message}: got ${a}, expected ${b}`);
+  }
+}
