@@ -9,14 +9,14 @@ OJS and maths are compiled at build time by `node/compile.mjs`.
 
 A page passes through these modules in this order: `project` (which pages), `source` (a file's text, cells, outputs),
 `structure` (numbers; with `blocks` for figures and callouts, `cells` for code), `resolve` (references, links),
-`pages` (HTML) and `checks`; `build` runs them.
+`pages` (HTML) and `checks`; `builder` runs them.
 
 What it does not do, and refuses with a message: PDF, ePub and other formats; executing code; listings; shortcodes;
 Lua filters; Quarto extensions; figure layouts and sub-figures; appendices. An option or a construct that it does not
 know is an error, never silently dropped.
 """
 
-from .build import BuildReport, build
+from .builder import BuildReport, build
 from .errors import BuildError
 
 __all__ = ["BuildError", "BuildReport", "build"]

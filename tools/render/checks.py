@@ -4,7 +4,8 @@ from dataclasses import dataclass, field
 from html.parser import HTMLParser
 
 from .errors import Problems
-from .resolve import Anchor
+from .pages import TEMPLATE, Fragment
+from .resolve import Anchor, Resolved
 
 
 @dataclass
@@ -28,15 +29,18 @@ class _Page(HTMLParser):
             self.problems.append(f"<{tag}> asks another host for {address}")
 
 
-def check_page(html: str, source: str, problems: Problems) -> list[str]:
-    """Check one page; return the ids in it."""
-    page = _Page()
-    page.feed(html)
-    for message in page.problems:
+def check_page(fragment: Fragment, page: Resolved, problems: Problems) -> list[str]:
+    """Check a page's own HTML; return the ids in it."""
+    found, frame = _Page(), _Page()
+    found.feed(fragment.title + fragment.content)
+    frame.feed(TEMPLATE.read_text(encoding="utf-8"))
+    source = str(page.file.source)
+    for message in found.problems:
         problems.add(source, message)
-    for identifier in sorted({name for name in page.ids if page.ids.count(name) > 1}):
+    ids = [*found.ids, *filter(None, [page.page.source.title_attr[0]])]
+    for identifier in sorted({name for name in ids if ids.count(name) > 1 or name in frame.ids}):
         problems.add(source, f"two elements have the id {identifier}")
-    return page.ids
+    return ids
 
 
 def check_anchors(anchors: list[Anchor], ids: dict[str, set[str]], problems: Problems) -> None:

@@ -49,6 +49,9 @@ def span(attributes: list, inlines: list) -> dict:
 
 
 def div(attributes: list, blocks: list) -> dict:
+    """A div; one that began with a heading would be merged with it by pandoc's HTML writer."""
+    if blocks and blocks[0]["t"] == "Header":
+        blocks = [raw(""), *blocks]
     return {"t": "Div", "c": [attributes, blocks]}
 
 

@@ -7,11 +7,11 @@ import threading
 import time
 from pathlib import Path
 
-from .build import HERE, NOT_FOUND, build
+from .builder import HERE, NOT_FOUND, build
 from .errors import BuildError
 
 POLL_SECONDS = 0.5
-IGNORED = {"_site", "_book", ".venv", ".git", ".cache", "node_modules", "__pycache__", ".ipynb_checkpoints", ".pytest_cache"}
+IGNORED = {"_site", "_book", "node_modules", "__pycache__"}  # and hidden folders
 WATCHED = {".qmd", ".ipynb", ".yml", ".bib", ".js", ".mjs", ".css", ".html", ".json", ".svg", ".png", ".py"}
 RELOAD_SCRIPT = """\
 let seen = null;
@@ -130,7 +130,9 @@ def _snapshot(root: Path, out: Path | None) -> dict[Path, int]:
     times = {}
     for top in {root, HERE}:
         for folder, folders, names in os.walk(top):
-            folders[:] = [name for name in folders if name not in IGNORED and Path(folder, name) != out]
+            folders[:] = [
+                name for name in folders if not (name in IGNORED or name.startswith(".") or Path(folder, name) == out)
+            ]
             for name in names:
                 path = Path(folder, name)
                 if path.suffix in WATCHED:

@@ -23,8 +23,8 @@ EXACTNESS = ("exact in law", "greedy-exact", "approximate")
 _FRONT_MATTER = re.compile(r"\A---\n(.*?)\n---[ \t]*(?:\n|\Z)", re.DOTALL)
 _LEVEL_1_HEADING = re.compile(r"\A\s*# +(.+)$", re.MULTILINE)
 # pandoc reads ```{ojs} as inline code, so the braces are replaced while it parses.
-_EXECUTABLE_FENCE = re.compile(r"^([ \t>]*)(`{3,}|~{3,})[ \t]*\{([A-Za-z][\w-]*)\}[ \t]*$", re.MULTILINE)
-_FOREIGN_FENCE = re.compile(r"^[ \t>]*(?:`{3,}|~{3,})[ \t]*\{([A-Za-z][\w-]*)[ ,][^}=]*\}[ \t]*$", re.MULTILINE)
+_EXECUTABLE_FENCE = re.compile(r"^([ \t>]*(?:`{3,}|~{3,})[ \t]*)\{([A-Za-z][\w-]*)\}[ \t]*$", re.MULTILINE)
+_FOREIGN_FENCE = re.compile(r"^[ \t>]*(?:`{3,}|~{3,})[ \t]*\{([A-Za-z][\w-]*)[ ,][^}]*\}[ \t]*$", re.MULTILINE)
 
 
 @dataclass
@@ -162,7 +162,7 @@ def _mark_fences(text: str, place: Place, problems: Problems) -> str:
     foreign = _FOREIGN_FENCE.search(text)
     if foreign:
         problems.add(place, f"options of a {foreign[1]} block go on lines of their own, not into its braces")
-    return _EXECUTABLE_FENCE.sub(rf"\1\2 {EXECUTABLE}\3", text)
+    return _EXECUTABLE_FENCE.sub(rf"\1{EXECUTABLE}\2", text)
 
 
 def split_options(code: str, marker: str, place: Place, problems: Problems) -> tuple[dict, str]:

@@ -14,6 +14,8 @@ from .source import CELL_FORMAT, EXECUTABLE, Source
 
 _SHORTCODE = re.compile(r"\{\{<|>\}\}")
 _LOOSE_LABEL = re.compile(r"\{#[a-z]+-")
+_LOOSE_FENCE = re.compile("`{3}|~{3}|:{3}")
+_LOOSE_FOOTNOTE = re.compile(r"\[\^[^\]]+\]")
 _INLINE_CODE_CELL = re.compile(r"\{(python|r|julia|ojs)\} ")
 _TYPESET = re.compile("[‘’“”–—…]")
 
@@ -123,8 +125,10 @@ class Structure:
             self.problem("shortcodes {{< … >}} are Quarto's own: the embedded renderer has none", string)
         elif _LOOSE_LABEL.search(string):
             self.problem(f"the label {string} is attached to nothing", string)
-        elif string.startswith("[^"):
-            self.problem(f"the footnote {string} is not defined", string)
+        elif _LOOSE_FENCE.match(string):
+            self.problem(f"the fence {string} opens or closes nothing", string)
+        elif footnote := _LOOSE_FOOTNOTE.search(string):
+            self.problem(f"the footnote {footnote[0]} is not defined", string)
 
     def _check_span(self, attributes: list) -> None:
         identifier, classes, pairs = attributes

@@ -84,17 +84,15 @@ class _Build:
         keys = self._keys(pages, chapters)
         changed = [page for page in pages if self._is_changed(page, keys[page.file.id])]
         fragments = {page.file.id: self._fragment(page, pages) for page in changed}
+        ids = self._check(pages, fragments)
         compiled = self._compile(changed)
         self.problems.raise_if_any()
 
-        htmls = {
-            page.file.id: fill_template(page, fragments[page.file.id], chapters, self.project, compiled)
-            for page in changed
-        }
-        self._check(pages, htmls, keys, compiled)
-        self.problems.raise_if_any()
-
-        self._write(pages, htmls, chapters)
+        for page in changed:
+            self.records[page.file.id] = self._record(page, keys[page.file.id], ids[page.file.id], compiled)
+            self._write(page, fill_template(page, fragments[page.file.id], chapters, self.project, compiled))
+        self.records = {page.file.id: self.records[page.file.id] for page in pages}
+        self._finish(pages, chapters)
         self._save_records()
         self.report.unchanged = [str(page.file.source) for page in pages if page not in changed]
         self._say_result()
@@ -153,6 +151,18 @@ class _Build:
         self.say(f"{str(page.file.source):<50} {time.monotonic() - started:5.1f} s")
         return fragment
 
+    def _check(self, pages: list[Resolved], fragments: dict[str, Fragment]) -> dict[str, list[str]]:
+        """Check the fragments, and the links of all pages; return the ids that each page has."""
+        ids = {}
+        for page in pages:
+            name = page.file.id
+            ids[name] = (
+                check_page(fragments[name], page, self.problems) if name in fragments else self.records[name].ids
+            )
+        by_output = {str(page.file.output): set(ids[page.file.id]) for page in pages}
+        check_anchors([anchor for page in pages for anchor in page.anchors], by_output, self.problems)
+        return ids
+
     def _compile(self, changed: list[Resolved]) -> dict:
         if not changed:
             return {}
@@ -160,14 +170,6 @@ class _Build:
         compiled = compile_pages(changed, self.root, self.out, self.problems)
         self.say(f"{'OJS, formulas, styles and scripts':<50} {time.monotonic() - started:5.1f} s")
         return compiled
-
-    def _check(self, pages: list[Resolved], htmls: dict[str, str], keys: dict[str, str], compiled: dict) -> None:
-        for page in pages:
-            if page.file.id in htmls:
-                ids = check_page(htmls[page.file.id], str(page.file.source), self.problems)
-                self.records[page.file.id] = self._record(page, keys[page.file.id], ids, compiled)
-        ids = {str(page.file.output): set(self.records[page.file.id].ids) for page in pages}
-        check_anchors([anchor for page in pages for anchor in page.anchors], ids, self.problems)
 
     def _record(self, page: Resolved, key: str, ids: list[str], compiled: dict) -> _Record:
         module = compiled["pages"].get(page.file.id, {"imports": [], "files": []})
@@ -177,18 +179,17 @@ class _Build:
         files += [str(folder / path) for path in page.page.media]
         return _Record(key, ids, files, inputs, compiled["assets"])
 
-    def _write(self, pages: list[Resolved], htmls: dict[str, str], chapters: list[Chapter]) -> None:
-        for page in pages:
-            if page.file.id in htmls:
-                self._put(str(page.file.output), htmls[page.file.id].encode())
-                for path, data in page.page.media.items():
-                    self._put(str(page.file.output.parent / path), data)
-        current = {page.file.id: self.records[page.file.id] for page in pages}
-        self.records = current
-        assets = next(iter(current.values())).assets
+    def _write(self, page: Resolved, html: str) -> None:
+        self._put(str(page.file.output), html.encode())
+        for path, data in page.page.media.items():
+            self._put(str(page.file.output.parent / path), data)
+
+    def _finish(self, pages: list[Resolved], chapters: list[Chapter]) -> None:
+        """Write and copy what belongs to the site as a whole, and remove what an earlier build left."""
+        assets = next(iter(self.records.values())).assets
         self._put(NOT_FOUND, fill_not_found(chapters, self.project, assets).encode())
         copied = self._copy(pages)
-        written = {path for record in current.values() for path in [*record.files, *record.assets.values()]}
+        written = {path for record in self.records.values() for path in [*record.files, *record.assets.values()]}
         self._remove_all_but(written | copied | {NOT_FOUND})
 
     def _put(self, path: str, data: bytes) -> None:
