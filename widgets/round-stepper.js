@@ -124,7 +124,7 @@ const CSS = `
   .widget-round .round-tokens { display: flex; flex: 1; justify-content: flex-end; min-width: 0; overflow: hidden; }
   .widget-round .round-tokens > div { display: flex; flex: 1 0 auto; gap: .25rem; }
   .widget-round .round-scroll { overflow-x: auto; }
-  .widget-round table { width: 100%; margin: 0; border-collapse: collapse; table-layout: fixed; font: inherit; display: table; }
+  .widget-round table { width: 100%; margin: 0; border: 0; border-collapse: collapse; table-layout: fixed; font: inherit; display: table; }
   .widget-round th, .widget-round td { padding: .25rem .1875rem; border: 0; text-align: center; vertical-align: middle; background: none; font-weight: 400; }
   .widget-round tr { border: 0; background: none; }
   .widget-round tbody tr { border-top: 1px solid var(--widget-line); }
@@ -135,6 +135,7 @@ const CSS = `
   .widget-round .round-number { display: block; font-size: .75rem; line-height: 1.3; color: var(--role-muted); white-space: nowrap; }
   .widget-round .round-law { display: block; width: 100%; max-width: 4.5rem; height: 1.5rem; margin: 0 auto .125rem; }
   .widget-round .round-row-draft { height: 4.75rem; }
+  .widget-round .round-row-draft td:has(.widget-chip) { vertical-align: top; }
   .widget-round .round-row-target { height: 3.5rem; }
   .widget-round .round-row-test { height: 3rem; }
   .widget-round .round-row-output { height: 2.5rem; }
@@ -161,6 +162,15 @@ const CSS = `
   .widget-round .round-pass-draft { width: .625rem; height: .75rem; border: 1px dashed var(--role-draft); border-radius: .125rem; background: color-mix(in srgb, var(--role-draft) 25%, var(--widget-paper)); }
   .widget-round .round-pass-target { width: 2rem; height: 1.5rem; border-radius: .1875rem; background: var(--role-target); }
   .widget-round .round-laws { display: grid; grid-template-columns: minmax(0, 1fr); gap: .25rem 1rem; }
+  @container (max-width: 27rem) {
+    .widget-round th, .widget-round td { padding-inline: .125rem; }
+    .widget-round table { min-width: calc(2.75rem + var(--columns) * 2.5rem); }
+    .widget-round tbody th, .widget-round thead td { width: 2.75rem; padding-left: 0; font-size: .6875rem; }
+    .widget-round td .widget-chip { flex-direction: column; gap: 0; align-items: center; padding: 0 .125rem; font-size: .75rem; line-height: 1.25; }
+    .widget-round .round-row-draft { height: 5.25rem; }
+    .widget-round .round-row-output { height: 3rem; }
+    .widget-round .round-number { font-size: .6875rem; }
+  }
   @container (min-width: 34rem) {
     .widget-round .round-cost { grid-template-columns: auto 1fr auto; }
     .widget-round .round-laws-two { grid-template-columns: repeat(2, minmax(0, 1fr)); }
@@ -182,7 +192,7 @@ export function roundStepper({rounds, labels}, {round = 0, step = 0} = {}) {
   const steps = stepper({steps: names(round), value: step});
   const stages = html`<ol class="round-stages" aria-label="Stages of a round">${STAGES.map(([name]) => html`<li>${name}</li>`)}</ol>`;
   const context = html`<div class="round-context">`;
-  const table = html`<div class="round-scroll">`;
+  const table = html`<div class="round-scroll" role="region" aria-label="The round so far, position by position" tabindex="0">`;
   const detail = html`<div class="round-detail">`;
   const frame = widgetFrame("round", "Round stepper", (sentence) => [
     html`<div class="round-controls">${roundChoice}${steps}</div>`, stages, context, table, sentence, detail
@@ -198,6 +208,7 @@ export function roundStepper({rounds, labels}, {round = 0, step = 0} = {}) {
     const committed = current.kind === "commit";
     context.replaceChildren(...contextChips(record, labels, committed));
     table.replaceChildren(roundTable(record, steps.value, labels));
+    keepInSight(table, ".round-here");
     detail.replaceChildren(...stepDetail(record, current, labels));
     frame.show({
       round: roundChoice.value, step: steps.value, kind: current.kind, nAccepted: record.n_accepted, emitted: record.emitted
@@ -239,7 +250,7 @@ function roundTable(round, step, labels) {
   const columns = Array.from({length: gamma + 1}, (_, position) => position);
   const cells = (draw) => columns.map((position) => html`<td class=${position === here ? "round-here" : ""}>${draw(position)}</td>`);
   const scoring = roundSteps(round)[step].kind === "score" ? "round-here" : "";
-  return html`<table aria-label="The round so far">
+  return html`<table style=${`--columns: ${gamma + 1}`}>
     <thead><tr><td></td>${columns.map((position) => html`<th scope="col">${position < gamma ? position + 1 : "next"}</th>`)}</tr></thead>
     <tbody>
       <tr class="round-row-draft"><th scope="row">Draft q</th>${cells((position) => draftCell(round, position, progress, labels))}</tr>
@@ -248,6 +259,12 @@ function roundTable(round, step, labels) {
       <tr class="round-row-output"><th scope="row">Output</th>${cells((position) => outputCell(round, position, progress, labels))}</tr>
     </tbody>
   </table>`;
+}
+
+/** Where a narrow page makes the table scroll, its current column comes to the middle. */
+function keepInSight(table, selector) {
+  const cell = table.querySelector(selector);
+  if (cell) table.scrollLeft = cell.offsetLeft + (cell.offsetWidth - table.clientWidth) / 2;
 }
 
 /** The column that a step is about, or null where it is about all of them. */

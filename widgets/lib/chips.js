@@ -10,7 +10,7 @@ const CSS = `
     background: color-mix(in srgb, var(--role) 12%, var(--widget-paper));
     font: .8125rem/1.5 ui-monospace, "SF Mono", Menlo, Consolas, "Liberation Mono", monospace; white-space: pre;
   }
-  .widget-chip > span { overflow: hidden; text-overflow: ellipsis; }
+  .widget-chip > span { max-width: 100%; overflow: hidden; text-overflow: ellipsis; }
   .widget-chip > .chip-mark { flex: none; overflow: visible; color: var(--role); font-weight: 700; }
   .widget-chip.chip-context { background: none; }
   .widget-chip.chip-draft { border-style: dashed; }

@@ -8,13 +8,14 @@ const CSS = `
     box-sizing: border-box; max-width: 100%; margin: 1.5rem 0; padding: .875rem;
     border: 1px solid var(--widget-line); border-radius: .625rem;
     background: var(--widget-paper); color: var(--widget-ink); color-scheme: var(--widget-scheme);
-    font: 400 .875rem/1.4 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif;
+    font: 400 .875rem/1.4 var(--sans, system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif);
     font-variant-numeric: tabular-nums; text-align: left;
   }
   .widget *, .widget *::before, .widget *::after { box-sizing: border-box; }
+  .widget p, .widget ol, .widget ul, .widget li { max-width: none; margin: 0; font-size: inherit; line-height: inherit; text-indent: 0; hyphens: none; }
   .widget :focus-visible { outline: 2px solid var(--role-target); outline-offset: 2px; }
   .widget .widget-says {
-    margin: .75rem 0 0; padding: .5rem .75rem; min-height: 3.875rem;
+    margin: .75rem 0 0; padding: .5rem .75rem; min-height: 3.5rem;
     border-left: 3px solid var(--role-target); background: var(--widget-soft); border-radius: 0 .375rem .375rem 0;
   }
   .widget .widget-only-heard {

@@ -14,7 +14,8 @@ const CSS = `
     border-color: var(--role-target); background: color-mix(in srgb, var(--role-target) 13%, var(--widget-paper));
   }
   .widget-stepper svg { width: 1rem; height: 1rem; fill: currentColor; }
-  .widget-stepper input { flex: 1 1 6rem; min-width: 5rem; height: 2.25rem; margin: 0 .25rem; accent-color: var(--role-target); }
+  .widget-stepper .stepper-place { display: flex; flex: 1 1 10rem; gap: .5rem; align-items: center; min-width: 0; }
+  .widget-stepper input { flex: 1; min-width: 5rem; height: 2.25rem; margin: 0 0 0 .25rem; accent-color: var(--role-target); }
   .widget-stepper output { color: var(--role-muted); white-space: nowrap; }
 `;
 
@@ -48,7 +49,7 @@ export function stepper({steps, value = 0}) {
   const slider = html`<input type="range" min="0" step="1" aria-label="Step">`;
   const output = html`<output>`;
   const root = html`<div class="widget-stepper widget-control" role="group" aria-label="Steps">
-    ${first}${back}${next}${last}${play}${slider}${output}</div>`;
+    ${first}${back}${next}${last}${play}<div class="stepper-place">${slider}${output}</div></div>`;
 
   onInput(slider, () => go(slider.valueAsNumber));
   root.addEventListener("keydown", (event) => {
