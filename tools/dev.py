@@ -86,14 +86,16 @@ def set_up(requirement_set: str) -> None:
     if not Path(PYTHON).exists() and not Path(f"{PYTHON}.exe").exists():
         print("setting up .venv")
         _create_venv()
+    with_package = requirement_set in SETS_WITH_PACKAGE
+    sources = [*sorted((ROOT / "requirements").glob("*.txt")), *([ROOT / "pyproject.toml"] if with_package else [])]
     stamp = VENV / f".installed-{requirement_set}"
-    asked = _digest(ROOT / "pyproject.toml", *sorted((ROOT / "requirements").glob("*.txt")))
+    asked = _digest(*sources)
     if stamp.exists() and stamp.read_text() == asked:
         return
     print(f"installing requirements/{requirement_set}.txt into .venv", flush=True)
     pip = (PYTHON, "-m", "pip", "install", "-qq", "--disable-pip-version-check")
     run(*pip, "--requirement", f"requirements/{requirement_set}.txt")
-    if requirement_set in SETS_WITH_PACKAGE:
+    if with_package:
         # The pinned setuptools builds the package, so that this step never needs a registry.
         run(*pip, "--no-deps", "--no-build-isolation", "--editable", ".")
     stamp.write_text(asked)

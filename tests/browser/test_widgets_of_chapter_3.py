@@ -10,7 +10,12 @@ from observing import Watch, cells_not_ready
 from specdec.distributions import acceptance_rate, residual_distribution, total_variation
 from specdec.enumeration import output_law
 from specdec.randomness import categorical
-from specdec.speculative import best_gamma, expected_accepted_tokens, speculative_speedup, speculative_verify
+from specdec.speculative import (
+    best_gamma,
+    expected_accepted_tokens,
+    speculative_speedup,
+    speculative_verify,
+)
 
 CHAPTER = "chapters/03-speculative-sampling.html"
 TWO_FRAMES = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
