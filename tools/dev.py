@@ -87,7 +87,10 @@ def set_up(requirement_set: str) -> None:
         print("setting up .venv")
         _create_venv()
     with_package = requirement_set in SETS_WITH_PACKAGE
-    sources = [*sorted((ROOT / "requirements").glob("*.txt")), *([ROOT / "pyproject.toml"] if with_package else [])]
+    sources = [
+        *sorted((ROOT / "requirements").glob("*.txt")),
+        *([ROOT / "pyproject.toml"] if with_package else []),
+    ]
     stamp = VENV / f".installed-{requirement_set}"
     asked = _digest(*sources)
     if stamp.exists() and stamp.read_text() == asked:
@@ -102,10 +105,14 @@ def set_up(requirement_set: str) -> None:
 
 
 def _create_venv() -> None:
-    made = subprocess.run([sys.executable, "-m", "venv", "--clear", str(VENV)], capture_output=True, text=True)
+    made = subprocess.run(
+        [sys.executable, "-m", "venv", "--clear", str(VENV)], capture_output=True, text=True
+    )
     if made.returncode:
         shutil.rmtree(VENV, ignore_errors=True)
-        raise DevError(f"could not make .venv with {sys.executable}:\n{made.stdout}{made.stderr}")
+        raise DevError(
+            f"could not make .venv with {sys.executable}:\n{made.stdout}{made.stderr}"
+        )
 
 
 def set_up_node() -> None:
@@ -115,7 +122,15 @@ def set_up_node() -> None:
     if stamp.exists() and stamp.read_text() == asked:
         return
     print("installing package-lock.json into node_modules", flush=True)
-    run("npm", "ci", "--ignore-scripts", "--prefer-offline", "--no-audit", "--no-fund", "--loglevel=error")
+    run(
+        "npm",
+        "ci",
+        "--ignore-scripts",
+        "--prefer-offline",
+        "--no-audit",
+        "--no-fund",
+        "--loglevel=error",
+    )
     stamp.write_text(asked)
 
 
@@ -167,7 +182,9 @@ def _notebooks(chapters: list[str]) -> list[Path]:
         matches = [path for path in every if path.name.startswith(Path(chapter).name)]
         if len(matches) != 1:
             known = ", ".join(path.stem for path in every)
-            raise DevError(f"{chapter!r} names {len(matches)} notebooks; there are: {known}")
+            raise DevError(
+                f"{chapter!r} names {len(matches)} notebooks; there are: {known}"
+            )
         found += matches
     return found
 
@@ -181,7 +198,14 @@ def vendor(check: bool) -> None:
 
 RENDER = ("-m", "tools.render")
 PYTEST = (PYTHON, "-m", "pytest", "-p", "no:cacheprovider")
-NBVAL = (*PYTEST, "--nbval", "--nbval-current-env", "--nbval-cell-timeout", "300", "chapters/")
+NBVAL = (
+    *PYTEST,
+    "--nbval",
+    "--nbval-current-env",
+    "--nbval-cell-timeout",
+    "300",
+    "chapters/",
+)
 
 
 @dataclass(frozen=True)
@@ -248,7 +272,9 @@ def test(names: list[str]) -> None:
             continue
         started = time.monotonic()
         passed, closing = _run_layer(layer)
-        outcome = f"{'passed' if passed else 'FAILED'} in {time.monotonic() - started:.1f} s"
+        outcome = (
+            f"{'passed' if passed else 'FAILED'} in {time.monotonic() - started:.1f} s"
+        )
         results.append((name, outcome, closing))
     _report(results)
 
@@ -262,8 +288,13 @@ def _install_chromium() -> str | None:
         return None
     print("installing chromium with apt-get")
     quiet = {"DEBIAN_FRONTEND": "noninteractive"}
-    for arguments in (["-qq", "update"], ["-qq", "install", "--yes", "--no-install-recommends", "chromium"]):
-        subprocess.run(["apt-get", *arguments], env=environment(**quiet), stdout=subprocess.DEVNULL)
+    for arguments in (
+        ["-qq", "update"],
+        ["-qq", "install", "--yes", "--no-install-recommends", "chromium"],
+    ):
+        subprocess.run(
+            ["apt-get", *arguments], env=environment(**quiet), stdout=subprocess.DEVNULL
+        )
     return find_chromium()
 
 
@@ -279,7 +310,9 @@ def _run_layer(layer: Layer) -> tuple[bool, list[str]]:
 
 def closing_lines(output: str) -> list[str]:
     """Return the lines by which pytest and node's test runner say how many tests passed and failed."""
-    pattern = re.compile(r"^=*\s*(\d+ (passed|failed|error|skipped).*|no tests ran.*)$|^[ℹ#] (pass|fail) \d+$")
+    pattern = re.compile(
+        r"^=*\s*(\d+ (passed|failed|error|skipped).*|no tests ran.*)$|^[ℹ#] (pass|fail) \d+$"
+    )
     return [line.strip() for line in output.splitlines() if pattern.match(line.strip())]
 
 
@@ -297,7 +330,9 @@ def test_machines() -> None:
     set_up("test")
     failed = []
     for machine in _machines():
-        print(f"\n{' '.join(f'{key}={value}' for key, value in machine.items())}", flush=True)
+        print(
+            f"\n{' '.join(f'{key}={value}' for key, value in machine.items())}", flush=True
+        )
         status, _ = run_and_listen(*NBVAL, **machine)
         if status:
             failed.append(machine)
@@ -311,7 +346,11 @@ def _machines() -> list[dict[str, str]]:
     on_x86 = platform.machine().lower() in {"x86_64", "amd64"}
     capabilities = ["default", "avx2"] if on_x86 else ["default"]
     return [
-        {"ATEN_CPU_CAPABILITY": capability, "MKL_CBWR": "COMPATIBLE", "OMP_NUM_THREADS": threads}
+        {
+            "ATEN_CPU_CAPABILITY": capability,
+            "MKL_CBWR": "COMPATIBLE",
+            "OMP_NUM_THREADS": threads,
+        }
         for capability in capabilities
         for threads in ("1", "2")
     ]
@@ -320,13 +359,20 @@ def _machines() -> list[dict[str, str]]:
 def quarto() -> None:
     """Render the book with real Quarto and check its log and its pages, since it exits 0 after some errors."""
     if shutil.which("quarto") is None:
-        raise DevError("quarto is not on the PATH; `make book` builds the same book without it")
+        raise DevError(
+            "quarto is not on the PATH; `make book` builds the same book without it"
+        )
     status, log = run_and_listen("quarto", "render", "--output-dir", QUARTO_SITE.name)
-    pages = {path.relative_to(QUARTO_SITE): path.read_text("utf-8") for path in QUARTO_SITE.rglob("*.html")}
+    pages = {
+        path.relative_to(QUARTO_SITE): path.read_text("utf-8")
+        for path in QUARTO_SITE.rglob("*.html")
+    }
     faults = quarto_faults(log, pages)
     if status or faults:
         raise DevError("\n".join([f"quarto render exited with {status}", *faults]))
-    print(f"\nQuarto's book is in {QUARTO_SITE.name}: {len(pages)} pages, no error, warning or open reference.")
+    print(
+        f"\nQuarto's book is in {QUARTO_SITE.name}: {len(pages)} pages, no error, warning or open reference."
+    )
 
 
 def quarto_faults(log: str, pages: dict[Path, str]) -> list[str]:
@@ -334,19 +380,26 @@ def quarto_faults(log: str, pages: dict[Path, str]) -> list[str]:
     plain = re.sub(r"\x1b\[[0-9;]*m", "", log)
     faults = [line.strip() for line in plain.splitlines() if _is_fault(line)]
     for path, text in sorted(pages.items()):
-        faults += [f"{path}: unresolved reference {found}" for found in re.findall(r"\?@[\w-]+", text)]
+        faults += [
+            f"{path}: unresolved reference {found}"
+            for found in re.findall(r"\?@[\w-]+", text)
+        ]
     return faults
 
 
 def _is_fault(line: str) -> bool:
-    if "OJS block count mismatch" in line:  # printed for every notebook with OJS, and harmless
+    if (
+        "OJS block count mismatch" in line
+    ):  # printed for every notebook with OJS, and harmless
         return False
     return bool(re.match(r"\s*\[?(ERROR|WARN)", line)) or "OJS parsing failed" in line
 
 
 def parser() -> argparse.ArgumentParser:
     """The command line: one subcommand for each target of the Makefile."""
-    top = argparse.ArgumentParser(prog="dev.py", description="Build, read, run and test the book.")
+    top = argparse.ArgumentParser(
+        prog="dev.py", description="Build, read, run and test the book."
+    )
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
     def command(name, function, *arguments):
@@ -358,18 +411,32 @@ def parser() -> argparse.ArgumentParser:
     command("book", book)
     command("preview", preview)
     command("lab", lab)
-    command("execute", execute, ("chapters", {"nargs": "*", "help": "a notebook, or the beginning of its name"}))
-    command("test", test, ("names", {"nargs": "*", "metavar": "layer", "help": ", ".join(LAYERS)}))
+    command(
+        "execute",
+        execute,
+        ("chapters", {"nargs": "*", "help": "a notebook, or the beginning of its name"}),
+    )
+    command(
+        "test",
+        test,
+        ("names", {"nargs": "*", "metavar": "layer", "help": ", ".join(LAYERS)}),
+    )
     command("test-machines", test_machines)
     command("quarto", quarto)
-    command("vendor", vendor, ("--check", {"action": "store_true", "help": "compare, don't write"}))
+    command(
+        "vendor",
+        vendor,
+        ("--check", {"action": "store_true", "help": "compare, don't write"}),
+    )
     return top
 
 
 def main() -> None:
     if sys.version_info < OLDEST_PYTHON:
         oldest = ".".join(map(str, OLDEST_PYTHON))
-        raise SystemExit(f"The book's commands need Python {oldest} or newer; this is {platform.python_version()}.")
+        raise SystemExit(
+            f"The book's commands need Python {oldest} or newer; this is {platform.python_version()}."
+        )
     options = vars(parser().parse_args())
     options.pop("command")
     function = options.pop("function")

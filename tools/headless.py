@@ -10,7 +10,13 @@ import threading
 from contextlib import contextmanager
 from pathlib import Path
 
-_COMMANDS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+_COMMANDS = (
+    "chromium",
+    "chromium-browser",
+    "google-chrome",
+    "google-chrome-stable",
+    "chrome",
+)
 _MAC_APPS = (
     "/Applications/Chromium.app/Contents/MacOS/Chromium",
     "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
@@ -41,7 +47,9 @@ def browsing(chromium):
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=_LAUNCH_ARGUMENTS)
+        browser = playwright.chromium.launch(
+            executable_path=chromium, args=_LAUNCH_ARGUMENTS
+        )
         yield browser
         browser.close()
 

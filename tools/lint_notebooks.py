@@ -44,7 +44,9 @@ def front_matter(notebook) -> Iterator[Finding]:
     first = notebook.cells[0] if notebook.cells else None
     fenced = first and re.fullmatch(r"---\n(.*?)\n---\s*", first.source, re.DOTALL)
     if not fenced or first.cell_type != "raw":
-        yield Finding(1, "must be a raw cell with YAML front matter between two lines of ---")
+        yield Finding(
+            1, "must be a raw cell with YAML front matter between two lines of ---"
+        )
         return
     try:
         values = yaml.safe_load(fenced[1])
@@ -72,12 +74,17 @@ def metadata(notebook) -> Iterator[Finding]:
 
 def executed_once_in_order(notebook) -> Iterator[Finding]:
     """Every code cell was executed, in one run from top to bottom."""
-    cells = [(number, cell) for number, cell in _code_cells(notebook) if cell.source.strip()]
+    cells = [
+        (number, cell) for number, cell in _code_cells(notebook) if cell.source.strip()
+    ]
     for expected, (number, cell) in enumerate(cells, 1):
         if cell.execution_count is None:
             yield Finding(number, "was not executed, its outputs are missing")
         elif cell.execution_count != expected:
-            yield Finding(number, f"execution count is {cell.execution_count}, must be {expected}: run from the top")
+            yield Finding(
+                number,
+                f"execution count is {cell.execution_count}, must be {expected}: run from the top",
+            )
 
 
 def clean_outputs(notebook) -> Iterator[Finding]:
@@ -85,9 +92,13 @@ def clean_outputs(notebook) -> Iterator[Finding]:
     for number, cell in _code_cells(notebook):
         for output in cell.outputs:
             if output.output_type == "error":
-                yield Finding(number, f"stored output is an error: {output.ename}: {output.evalue}")
+                yield Finding(
+                    number, f"stored output is an error: {output.ename}: {output.evalue}"
+                )
             elif output.output_type == "stream" and output.name == "stderr":
-                yield Finding(number, f"writes to stderr: {output.text.strip().splitlines()[0]}")
+                yield Finding(
+                    number, f"writes to stderr: {output.text.strip().splitlines()[0]}"
+                )
 
 
 def readable_options(notebook) -> Iterator[Finding]:
@@ -120,7 +131,9 @@ def bridges(notebook) -> Iterator[Finding]:
         payloads = [output for output in cell.outputs if _is_payload(output)]
         calls = re.search(r"^\s*(\w+\.)?ojs_define\(", cell.source, re.MULTILINE)
         if calls and not payloads:
-            yield Finding(number, "calls ojs_define, but its output holds no data for the page")
+            yield Finding(
+                number, "calls ojs_define, but its output holds no data for the page"
+            )
         if any(output.metadata.get("ojs_define") is not True for output in payloads):
             yield Finding(number, "output metadata has lost {'ojs_define': true}")
         if calls or payloads:
@@ -129,7 +142,10 @@ def bridges(notebook) -> Iterator[Finding]:
 
 def _bridge_options(number: int, options: dict) -> Iterator[Finding]:
     if options.get("include") is False:
-        yield Finding(number, "`#| include: false` on a bridge cell drops its data; use `#| echo: false`")
+        yield Finding(
+            number,
+            "`#| include: false` on a bridge cell drops its data; use `#| echo: false`",
+        )
     elif options.get("echo") is not False:
         yield Finding(number, "a bridge cell needs `#| echo: false`")
 
@@ -139,16 +155,35 @@ def ojs_imports(notebook) -> Iterator[Finding]:
     for number, cell in enumerate(notebook.cells, 1):
         blocks = OJS_BLOCK.findall(cell.source) if cell.cell_type == "markdown" else []
         for _, block in blocks:
-            only_imports = not OJS_IMPORT.sub("", re.sub(r"^\s*//.*$", "", block, flags=re.MULTILINE)).strip()
-            if only_imports and not re.search(r"^//\|\s*output:\s*false\s*$", block, re.MULTILINE):
-                yield Finding(number, "an OJS block that only imports needs `//| output: false`")
+            only_imports = not OJS_IMPORT.sub(
+                "", re.sub(r"^\s*//.*$", "", block, flags=re.MULTILINE)
+            ).strip()
+            if only_imports and not re.search(
+                r"^//\|\s*output:\s*false\s*$", block, re.MULTILINE
+            ):
+                yield Finding(
+                    number, "an OJS block that only imports needs `//| output: false`"
+                )
 
 
-RULES = (front_matter, metadata, executed_once_in_order, clean_outputs, readable_options, figures, bridges, ojs_imports)
+RULES = (
+    front_matter,
+    metadata,
+    executed_once_in_order,
+    clean_outputs,
+    readable_options,
+    figures,
+    bridges,
+    ojs_imports,
+)
 
 
 def _code_cells(notebook) -> Iterator[tuple[int, nbformat.NotebookNode]]:
-    return ((number, cell) for number, cell in enumerate(notebook.cells, 1) if cell.cell_type == "code")
+    return (
+        (number, cell)
+        for number, cell in enumerate(notebook.cells, 1)
+        if cell.cell_type == "code"
+    )
 
 
 def _options(cell) -> dict:
@@ -161,7 +196,9 @@ def _options(cell) -> dict:
 
 
 def _option_lines(cell) -> str:
-    lines = itertools.takewhile(lambda line: line.startswith("#|"), cell.source.lstrip().splitlines())
+    lines = itertools.takewhile(
+        lambda line: line.startswith("#|"), cell.source.lstrip().splitlines()
+    )
     return "\n".join(line.removeprefix("#|").removeprefix(" ") for line in lines)
 
 
@@ -170,7 +207,9 @@ def _is_payload(output) -> bool:
 
 
 def main(arguments: list[str]) -> int:
-    paths = [Path(argument) for argument in arguments] or sorted((ROOT / "chapters").glob("*.ipynb"))
+    paths = [Path(argument) for argument in arguments] or sorted(
+        (ROOT / "chapters").glob("*.ipynb")
+    )
     findings = [(path, finding) for path in paths for finding in lint(path)]
     for path, finding in findings:
         place = f"{path.name} cell {finding.cell}" if finding.cell else path.name

@@ -49,14 +49,21 @@ print(json.dumps(pins))
 
 
 def main() -> None:
-    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"][
+        "optional-dependencies"
+    ]
     wanted = {
-        name: [*first, *(text for extra in used for text in extras[extra])] for name, (used, first) in SETS.items()
+        name: [*first, *(text for extra in used for text in extras[extra])]
+        for name, (used, first) in SETS.items()
     }
     with tempfile.TemporaryDirectory() as folder:
-        python = _fresh_environment(Path(folder), sorted({text for texts in wanted.values() for text in texts}))
+        python = _fresh_environment(
+            Path(folder), sorted({text for texts in wanted.values() for text in texts})
+        )
         for name, texts in wanted.items():
-            answer = subprocess.run([python, "-c", _CLOSURE, json.dumps(texts)], check=True, capture_output=True)
+            answer = subprocess.run(
+                [python, "-c", _CLOSURE, json.dumps(texts)], check=True, capture_output=True
+            )
             _write(name, json.loads(answer.stdout))
 
 

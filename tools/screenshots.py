@@ -29,7 +29,9 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("pages", nargs="*", metavar="page")
     options = parser.parse_args()
-    pages = options.pages or sorted(path.relative_to(SITE).as_posix() for path in SITE.rglob("*.html"))
+    pages = options.pages or sorted(
+        path.relative_to(SITE).as_posix() for path in SITE.rglob("*.html")
+    )
     chromium = find_chromium()
     if chromium is None or not pages:
         parser.error("needs Chromium on the PATH and a built site (make book)")
@@ -38,7 +40,14 @@ def main() -> None:
         for page in pages:
             for look, (width, theme, medium) in LOOKS.items():
                 name = f"{page.removesuffix('.html').replace('/', '-')}-{look}.png"
-                _take(browser, f"{address}/{page}", options.folder / name, width, theme, medium)
+                _take(
+                    browser,
+                    f"{address}/{page}",
+                    options.folder / name,
+                    width,
+                    theme,
+                    medium,
+                )
                 print(options.folder / name)
 
 

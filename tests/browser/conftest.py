@@ -6,7 +6,10 @@ import pytest
 from headless import browsing, find_chromium, serving
 from observing import SITE, page_paths
 
-VIEWPORTS = {"phone": {"width": 390, "height": 844}, "laptop": {"width": 1280, "height": 800}}
+VIEWPORTS = {
+    "phone": {"width": 390, "height": 844},
+    "laptop": {"width": 1280, "height": 800},
+}
 
 TIMEOUT_MILLISECONDS = 10_000
 
@@ -21,7 +24,9 @@ def pytest_generate_tests(metafunc):
 def browser():
     chromium = find_chromium()
     if chromium is None:
-        message = "Chromium or Chrome is not on the PATH: on Debian, `apt-get install chromium`"
+        message = (
+            "Chromium or Chrome is not on the PATH: on Debian, `apt-get install chromium`"
+        )
         pytest.fail(message) if os.environ.get("CI") else pytest.skip(message)
     with browsing(chromium) as started:
         yield started
@@ -42,7 +47,9 @@ def new_page(browser):
     contexts = []
 
     def open_page(viewport="laptop", theme="light", **options):
-        context = browser.new_context(viewport=VIEWPORTS[viewport], color_scheme=theme, **options)
+        context = browser.new_context(
+            viewport=VIEWPORTS[viewport], color_scheme=theme, **options
+        )
         context.set_default_timeout(TIMEOUT_MILLISECONDS)
         contexts.append(context)
         return context.new_page()

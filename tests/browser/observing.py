@@ -26,7 +26,10 @@ class Watch:
         page.on("console", self._on_console)
         page.on("pageerror", lambda error: self.problems.append(f"uncaught error: {error}"))
         page.on("request", self._on_request)
-        page.on("requestfailed", lambda request: self.problems.append(f"request failed: {request.url}"))
+        page.on(
+            "requestfailed",
+            lambda request: self.problems.append(f"request failed: {request.url}"),
+        )
         page.on("response", self._on_response)
 
     def _on_console(self, message):
@@ -49,7 +52,13 @@ def everything_wrong_with(page, address: str) -> list[str]:
     page.goto(address)
     unready = cells_not_ready(page)
     page.wait_for_load_state("networkidle")
-    return [*watch.problems, *unready, *overflowing(page), *without_policy(page), *axe_findings(page)]
+    return [
+        *watch.problems,
+        *unready,
+        *overflowing(page),
+        *without_policy(page),
+        *axe_findings(page),
+    ]
 
 
 def cells_not_ready(page) -> list[str]:
@@ -87,7 +96,9 @@ def without_policy(page) -> list[str]:
     policy = page.evaluate(
         """() => document.querySelector('meta[http-equiv="Content-Security-Policy"]')?.content || ''"""
     )
-    directives = dict(part.strip().partition(" ")[::2] for part in policy.split(";") if part.strip())
+    directives = dict(
+        part.strip().partition(" ")[::2] for part in policy.split(";") if part.strip()
+    )
     expected = {"default-src": "'self'", "script-src": "'self'"}
     return [
         f"content security policy has {name} {directives.get(name)}, must be {sources}"

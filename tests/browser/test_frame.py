@@ -30,7 +30,12 @@ def parts_page(site):
     def open_page(page, fragment=""):
         def with_known_content(route):
             answer = route.fetch()
-            body = re.sub(r"(<main[^>]*>).*(</main>)", rf"\1{CONTENT}\2", answer.text(), flags=re.DOTALL)
+            body = re.sub(
+                r"(<main[^>]*>).*(</main>)",
+                rf"\1{CONTENT}\2",
+                answer.text(),
+                flags=re.DOTALL,
+            )
             route.fulfill(response=answer, body=body)
 
         page.route("**/index.html", with_known_content)
@@ -108,7 +113,9 @@ def test_the_sidebar_names_the_current_page(new_page, site):
 def test_previous_and_next_walk_through_the_whole_book(new_page, site):
     page = new_page()
     page.goto(f"{site}/index.html")
-    listed = page.locator("#sidebar a").evaluate_all("links => links.map(link => link.href)")
+    listed = page.locator("#sidebar a").evaluate_all(
+        "links => links.map(link => link.href)"
+    )
     walked = [page.url]
     while page.locator('.page-nav [rel="next"]').count():
         page.locator('.page-nav [rel="next"]').click()
@@ -119,7 +126,10 @@ def test_previous_and_next_walk_through_the_whole_book(new_page, site):
 def test_copy_button_copies_the_code(new_page, parts_page):
     page = parts_page(new_page(permissions=["clipboard-read", "clipboard-write"]))
     page.get_by_role("button", name="Copy code").click()
-    assert page.evaluate("() => navigator.clipboard.readText()") == 'print("guess")\nprint("verify")'
+    assert (
+        page.evaluate("() => navigator.clipboard.readText()")
+        == 'print("guess")\nprint("verify")'
+    )
     page.get_by_role("button", name="Copied").wait_for()
 
 
@@ -136,7 +146,9 @@ def test_tabs_move_by_arrow_keys_home_and_end(new_page, parts_page):
     ]:
         page.keyboard.press(key)
         assert shown.all_inner_texts() == [text]
-        focused = page.evaluate("() => document.activeElement.getAttribute('aria-selected')")
+        focused = page.evaluate(
+            "() => document.activeElement.getAttribute('aria-selected')"
+        )
         assert focused == "true"
 
 
@@ -147,6 +159,8 @@ def test_tabs_change_by_pointer(new_page, parts_page):
 
 
 @pytest.mark.parametrize("target", ["deep", "folded"])
-def test_an_address_opens_the_tab_or_fold_that_hides_its_target(new_page, parts_page, target):
+def test_an_address_opens_the_tab_or_fold_that_hides_its_target(
+    new_page, parts_page, target
+):
     page = parts_page(new_page(), f"#{target}")
     assert page.locator(f"#{target}").is_visible()

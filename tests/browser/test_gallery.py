@@ -23,5 +23,7 @@ def test_widgets_draw_without_a_fault(new_page, gallery, width, theme):
     watch = Watch(page)
     page.goto(f"{gallery}?theme={theme}")
     page.wait_for_selector("html[data-ready]")
-    page.wait_for_timeout(100)  # two animation frames and more: charts draw when they learn their width
+    page.wait_for_timeout(
+        100
+    )  # two animation frames and more: charts draw when they learn their width
     assert [*watch.problems, *overflowing(page), *axe_findings(page)] == []

@@ -12,23 +12,45 @@ SOUND = f"""<!DOCTYPE html>
 </html>"""
 
 FAULTS = {
-    "console error": (SOUND.replace("</main>", '</main><script src="fails.js"></script>'), "console error: no"),
-    "uncaught error": (SOUND.replace("</main>", '</main><script src="throws.js"></script>'), "uncaught error"),
-    "missing file": (SOUND.replace("</main>", '</main><script src="nowhere.js"></script>'), "status 404"),
+    "console error": (
+        SOUND.replace("</main>", '</main><script src="fails.js"></script>'),
+        "console error: no",
+    ),
+    "uncaught error": (
+        SOUND.replace("</main>", '</main><script src="throws.js"></script>'),
+        "uncaught error",
+    ),
+    "missing file": (
+        SOUND.replace("</main>", '</main><script src="nowhere.js"></script>'),
+        "status 404",
+    ),
     "other host": (
-        SOUND.replace(POLICY, "").replace("</main>", '<img alt="" src="http://elsewhere.invalid/a.png"></main>'),
+        SOUND.replace(POLICY, "").replace(
+            "</main>", '<img alt="" src="http://elsewhere.invalid/a.png"></main>'
+        ),
         "request to another host: http://elsewhere.invalid/a.png",
     ),
     "overflow": (SOUND.replace("<h1>", '<h1 style="width: 5000px">'), "390 px: h1"),
-    "cell in error": (SOUND.replace('state="ready"', 'state="error"'), "OJS cell cell is error"),
-    "cell not drawn": (SOUND.replace(' data-ojs-state="ready"', ""), "OJS cell cell is not drawn"),
+    "cell in error": (
+        SOUND.replace('state="ready"', 'state="error"'),
+        "OJS cell cell is error",
+    ),
+    "cell not drawn": (
+        SOUND.replace(' data-ojs-state="ready"', ""),
+        "OJS cell cell is not drawn",
+    ),
     "no policy": (SOUND.replace(POLICY, ""), "content security policy has script-src None"),
     "loose policy": (
-        SOUND.replace("default-src 'self'", "default-src 'self'; script-src 'self' 'unsafe-eval'"),
+        SOUND.replace(
+            "default-src 'self'", "default-src 'self'; script-src 'self' 'unsafe-eval'"
+        ),
         "content security policy has script-src 'self' 'unsafe-eval'",
     ),
     "unlabelled input": (SOUND.replace("</main>", "<input></main>"), "axe critical label"),
-    "faint text": (SOUND.replace("<h1>", '<p style="color: #ccc">faint</p><h1>'), "axe serious color-contrast"),
+    "faint text": (
+        SOUND.replace("<h1>", '<p style="color: #ccc">faint</p><h1>'),
+        "axe serious color-contrast",
+    ),
 }
 
 

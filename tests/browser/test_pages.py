@@ -8,7 +8,11 @@ from observing import SITE, everything_wrong_with, page_paths
 
 
 def test_the_site_has_its_pages():
-    assert {"index.html", "references.html", "chapters/03-speculative-sampling.html"} <= set(page_paths())
+    assert {
+        "index.html",
+        "references.html",
+        "chapters/03-speculative-sampling.html",
+    } <= set(page_paths())
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

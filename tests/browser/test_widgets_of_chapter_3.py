@@ -18,7 +18,9 @@ from specdec.speculative import (
 )
 
 CHAPTER = "chapters/03-speculative-sampling.html"
-TWO_FRAMES = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+TWO_FRAMES = (
+    "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+)
 SHOWN = 0.0051  # half of the last shown decimal, and a little for ties
 PROBABILITY_SHOWN = 0.00051
 
@@ -26,7 +28,9 @@ PROBABILITY_SHOWN = 0.00051
 @pytest.fixture(scope="module")
 def chapter(browser, site):
     """The chapter's page, opened once, with nothing wrong on it before and after all that is done to it."""
-    context = browser.new_context(viewport={"width": 1280, "height": 900}, reduced_motion="reduce")
+    context = browser.new_context(
+        viewport={"width": 1280, "height": 900}, reduced_motion="reduce"
+    )
     context.set_default_timeout(10_000)
     page = context.new_page()
     watch = Watch(page)
@@ -41,7 +45,11 @@ def chapter(browser, site):
 def recorded(chapter):
     """What Python handed to the page: name → value."""
     scripts = chapter.locator('script[type="ojs-define"]').all_text_contents()
-    return {item["name"]: item["value"] for text in scripts for item in json.loads(text)["contents"]}
+    return {
+        item["name"]: item["value"]
+        for text in scripts
+        for item in json.loads(text)["contents"]
+    }
 
 
 def moves_by_keyboard(page, slider):
@@ -77,7 +85,11 @@ def move_and_check(page, slider, how, check):
     positions = set()
     for move in MOVES[how](page, slider):
         check(move)
-        positions.add(slider.evaluate("slider => slider.value ?? slider.getAttribute('aria-valuenow')"))
+        positions.add(
+            slider.evaluate(
+                "slider => slider.value ?? slider.getAttribute('aria-valuenow')"
+            )
+        )
     assert len(positions) >= 3, f"the slider hardly moved: {positions}"
 
 
@@ -101,16 +113,27 @@ def test_speedup_explorer(chapter, name, how):
 
 
 def check_speedup(widget, move):
-    alpha, gamma, c = widget.locator("input[type=range]").evaluate_all("all => all.map(slider => +slider.value)")
+    alpha, gamma, c = widget.locator("input[type=range]").evaluate_all(
+        "all => all.map(slider => +slider.value)"
+    )
     said = widget.locator("[aria-live]").inner_text()
     setting = [number_in(said, rf"{name} = ([\d.]*\d)") for name in ("α", "γ", "c")]
     assert setting == pytest.approx([alpha, gamma, c]), move
-    tokens, speedup = number_in(said, r"([\d.]+) tokens per target pass"), number_in(said, r"([\d.]+)× the speed")
-    assert tokens == pytest.approx(expected_accepted_tokens(alpha, int(gamma)), abs=SHOWN), move
-    assert speedup == pytest.approx(speculative_speedup(alpha, int(gamma), c), abs=SHOWN), move
+    tokens, speedup = (
+        number_in(said, r"([\d.]+) tokens per target pass"),
+        number_in(said, r"([\d.]+)× the speed"),
+    )
+    assert tokens == pytest.approx(
+        expected_accepted_tokens(alpha, int(gamma)), abs=SHOWN
+    ), move
+    assert speedup == pytest.approx(speculative_speedup(alpha, int(gamma), c), abs=SHOWN), (
+        move
+    )
     best = best_gamma(alpha, c, 16)
     assert value_of(widget)["bestGamma"] == best, move
-    assert f"best at γ = {best}" in widget.locator('[aria-label^="Speed-up against"]').get_attribute("aria-label"), move
+    assert f"best at γ = {best}" in widget.locator(
+        '[aria-label^="Speed-up against"]'
+    ).get_attribute("aria-label"), move
     assert ("any gain needs α > c" in said) == (best == 0), move
 
 
@@ -144,15 +167,21 @@ def law_by_enumeration(p, q):
 
     def first_token(walker):
         drafted = categorical(q, walker)
-        return speculative_verify(torch.stack([p, p]), q[None], drafted, walker)[0][0].item()
+        return speculative_verify(torch.stack([p, p]), q[None], drafted, walker)[0][
+            0
+        ].item()
 
     law = output_law(first_token)
-    return torch.tensor([law.get(token, 0.0) for token in range(len(p))], dtype=torch.float64)
+    return torch.tensor(
+        [law.get(token, 0.0) for token in range(len(p))], dtype=torch.float64
+    )
 
 
 LAWS = {
     "correct": law_by_enumeration,
-    "residual_from_p": lambda p, q: torch.minimum(p, q) + (1 - torch.minimum(p, q).sum()) * p,
+    "residual_from_p": lambda p, q: (
+        torch.minimum(p, q) + (1 - torch.minimum(p, q).sum()) * p
+    ),
     "accept_all": lambda p, q: q,
 }
 
@@ -179,7 +208,9 @@ def check_accept_lab(widget, move):
     assert distance == pytest.approx(total_variation(law, p), abs=PROBABILITY_SHOWN), move
     assert exact == (total_variation(law, p) < 5e-7), move
     if alpha < 1:
-        assert state["residual"] == pytest.approx(residual_distribution(p, q).tolist(), abs=1e-9), move
+        assert state["residual"] == pytest.approx(
+            residual_distribution(p, q).tolist(), abs=1e-9
+        ), move
 
 
 TAMPER = "node => { node.textContent = node.textContent.replace(/\\d\\.\\d/, '9.9'); }"
@@ -207,7 +238,11 @@ def test_a_wrong_number_on_the_page_is_caught(chapter, name, shown, check):
 @pytest.fixture(scope="module")
 def rounds(recorded):
     """The rounds that the stepper was given, and its labels; every verdict follows from p, q and u."""
-    data = next(value for value in recorded.values() if isinstance(value, dict) and "rounds" in value)
+    data = next(
+        value
+        for value in recorded.values()
+        if isinstance(value, dict) and "rounds" in value
+    )
     for played in data["rounds"]:
         for test in played["tests"]:
             assert test["accepted"] == (test["u"] < min(1.0, test["p"] / test["q"]))
@@ -237,7 +272,10 @@ def test_round_stepper_tells_every_round_as_python_played_it(chapter, rounds, ta
             check_step(widget, played, rounds["labels"], step, kind)
             if kind != kinds[-1]:
                 take_step(stepper)
-        assert stepper.get_by_role("button", name="Next step").get_attribute("aria-disabled") == "true"
+        assert (
+            stepper.get_by_role("button", name="Next step").get_attribute("aria-disabled")
+            == "true"
+        )
 
 
 def kinds_of_steps(played):
@@ -251,12 +289,19 @@ def check_step(widget, played, labels, step, kind):
     tested = kinds[: step + 1].count("test")
     ended = kinds[: step + 1].count(played["last_kind"])
     accepted = sum(test["accepted"] for test in played["tests"][:tested])
-    assert output_row(widget) == [labels[token] for token in played["emitted"][: accepted + ended]]
+    assert output_row(widget) == [
+        labels[token] for token in played["emitted"][: accepted + ended]
+    ]
     if kind == "test":
         check_test(said, played["tests"][tested - 1], labels)
     elif kind == "correction":
-        p, q = (torch.tensor(played[name][accepted], dtype=torch.float64) for name in ("target_probs", "draft_probs"))
-        assert residual_distribution(p, q).tolist() == pytest.approx(played["residual"], abs=1e-4)
+        p, q = (
+            torch.tensor(played[name][accepted], dtype=torch.float64)
+            for name in ("target_probs", "draft_probs")
+        )
+        assert residual_distribution(p, q).tolist() == pytest.approx(
+            played["residual"], abs=1e-4
+        )
         assert f"Drawn: “{labels[played['emitted'][-1]]}”" in said
     elif kind == "commit":
         assert f"emits {played['n_accepted'] + 1} token" in said
@@ -267,13 +312,17 @@ def check_test(said, test, labels):
     for name in "pqu":
         shown = number_in(said, rf"\b{name} = ([\d.]*\d)")
         assert shown == pytest.approx(test[name], abs=PROBABILITY_SHOWN)
-    assert said.rstrip(".").endswith("accepted" if test["u"] < min(1.0, test["p"] / test["q"]) else "rejected")
+    assert said.rstrip(".").endswith(
+        "accepted" if test["u"] < min(1.0, test["p"] / test["q"]) else "rejected"
+    )
 
 
 def output_row(widget):
     """The tokens in the table's last row, without their marks and spoken words."""
     tokens = widget.locator("tr", has_text="Output").locator(".widget-chip > span")
-    return tokens.and_(widget.locator(":not(.chip-mark, .widget-only-heard)")).all_inner_texts()
+    return tokens.and_(
+        widget.locator(":not(.chip-mark, .widget-only-heard)")
+    ).all_inner_texts()
 
 
 def test_round_stepper_goes_to_the_ends_by_key_button_and_slider(chapter, rounds):
@@ -289,7 +338,12 @@ def test_round_stepper_goes_to_the_ends_by_key_button_and_slider(chapter, rounds
         (lambda: stepper.get_by_role("button", name="Last step").click(), last),
         (lambda: stepper.get_by_role("button", name="Previous step").click(), last - 1),
         (lambda: stepper.get_by_role("button", name="First step").click(), 0),
-        (lambda: slider.click(position={"x": slider.bounding_box()["width"] - 2, "y": 5}), last),
+        (
+            lambda: slider.click(
+                position={"x": slider.bounding_box()["width"] - 2, "y": 5}
+            ),
+            last,
+        ),
     ]:
         press()
         chapter.evaluate(TWO_FRAMES)
@@ -303,5 +357,7 @@ def test_nothing_moves_until_play_is_pressed(chapter):
     chapter.wait_for_timeout(500)
     assert value_of(widget)["step"] == 0
     stepper.get_by_role("button", name="Play").click()
-    chapter.wait_for_function("() => document.querySelector('.widget-round').value.step > 0")
+    chapter.wait_for_function(
+        "() => document.querySelector('.widget-round').value.step > 0"
+    )
     stepper.get_by_role("button", name="Pause").click()

@@ -16,17 +16,24 @@ def chapters(tmp_path, monkeypatch):
     return folder
 
 
-@pytest.mark.parametrize("named", ["03", "03-speculative-sampling", "chapters/03-speculative-sampling.ipynb"])
+@pytest.mark.parametrize(
+    "named", ["03", "03-speculative-sampling", "chapters/03-speculative-sampling.ipynb"]
+)
 def test_a_notebook_is_found_by_path_or_beginning(chapters, named):
     assert dev._notebooks([named]) == [chapters / "03-speculative-sampling.ipynb"]
 
 
 def test_no_name_means_all_notebooks(chapters):
-    assert [path.name for path in dev._notebooks([])] == ["03-speculative-sampling.ipynb", "04-medusa.ipynb"]
+    assert [path.name for path in dev._notebooks([])] == [
+        "03-speculative-sampling.ipynb",
+        "04-medusa.ipynb",
+    ]
 
 
 @pytest.mark.parametrize("named", ["05", "0"])
-def test_an_unknown_or_ambiguous_notebook_is_an_error_that_lists_what_there_is(chapters, named):
+def test_an_unknown_or_ambiguous_notebook_is_an_error_that_lists_what_there_is(
+    chapters, named
+):
     with pytest.raises(dev.DevError, match="03-speculative-sampling, 04-medusa"):
         dev._notebooks([named])
 

@@ -6,7 +6,10 @@ from nbformat import v4
 
 
 def save(path, *sources):
-    cells = [v4.new_code_cell(source, metadata={"tags": ["kept"], "collapsed": True}) for source in sources]
+    cells = [
+        v4.new_code_cell(source, metadata={"tags": ["kept"], "collapsed": True})
+        for source in sources
+    ]
     nbformat.write(v4.new_notebook(cells=cells, metadata={"widgets": {}}), path)
     return path
 
@@ -18,7 +21,10 @@ def test_outputs_counts_and_metadata(tmp_path):
     done = nbformat.read(path, 4)
     assert [cell.id for cell in done.cells] == ids
     assert [cell.execution_count for cell in done.cells] == [1, 2]
-    assert [[output.text for output in cell.outputs] for cell in done.cells] == [["1\n2\n"], ["3\n"]]
+    assert [[output.text for output in cell.outputs] for cell in done.cells] == [
+        ["1\n2\n"],
+        ["3\n"],
+    ]
     assert all(cell.metadata == {"tags": ["kept"]} for cell in done.cells)
     assert done.metadata == NOTEBOOK_METADATA
 

@@ -12,22 +12,34 @@ RAW, OJS, PRINT, FIGURE, BRIDGE = range(5)
 def sound_notebook():
     """A small chapter with one cell of each kind that the rules look at."""
     cells = [
-        v4.new_raw_cell("---\ntitle: Guess\ndescription: A round\nexactness: exact in law\n---"),
-        v4.new_markdown_cell('Text.\n\n```{ojs}\n//| output: false\nimport {f} from "../widgets/f.js"\n```'),
-        v4.new_code_cell("print(1)", outputs=[v4.new_output("stream", name="stdout", text="1\n")]),
+        v4.new_raw_cell(
+            "---\ntitle: Guess\ndescription: A round\nexactness: exact in law\n---"
+        ),
+        v4.new_markdown_cell(
+            'Text.\n\n```{ojs}\n//| output: false\nimport {f} from "../widgets/f.js"\n```'
+        ),
+        v4.new_code_cell(
+            "print(1)", outputs=[v4.new_output("stream", name="stdout", text="1\n")]
+        ),
         v4.new_code_cell(
             "#| label: fig-law\n#| fig-cap: The law\n#| fig-alt: Three bars\nplot()",
             outputs=[v4.new_output("display_data", {"image/png": "aGVsbG8="})],
         ),
         v4.new_code_cell(
             "#| echo: false\nojs_define(rounds=[1])",
-            outputs=[v4.new_output("display_data", {"text/html": PAYLOAD}, metadata={"ojs_define": True})],
+            outputs=[
+                v4.new_output(
+                    "display_data", {"text/html": PAYLOAD}, metadata={"ojs_define": True}
+                )
+            ],
         ),
     ]
     for count, cell in enumerate(cells[PRINT:], 1):
         cell.execution_count = count
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
-    return v4.new_notebook(cells=cells, metadata={"kernelspec": kernel, "language_info": {"name": "python"}})
+    return v4.new_notebook(
+        cells=cells, metadata={"kernelspec": kernel, "language_info": {"name": "python"}}
+    )
 
 
 def replace(number, old, new):
@@ -50,7 +62,9 @@ def executed_out_of_order(notebook):
 
 
 def without_png(notebook):
-    notebook.cells[FIGURE].outputs = [v4.new_output("display_data", {"text/plain": "<Figure>"})]
+    notebook.cells[FIGURE].outputs = [
+        v4.new_output("display_data", {"text/plain": "<Figure>"})
+    ]
 
 
 def without_bridge_metadata(notebook):
@@ -62,15 +76,21 @@ def without_payload(notebook):
 
 
 def warns_on_stderr(notebook):
-    notebook.cells[PRINT].outputs.append(v4.new_output("stream", name="stderr", text="UserWarning: slow\n"))
+    notebook.cells[PRINT].outputs.append(
+        v4.new_output("stream", name="stderr", text="UserWarning: slow\n")
+    )
 
 
 def ends_in_error(notebook):
-    notebook.cells[PRINT].outputs = [v4.new_output("error", ename="ValueError", evalue="no", traceback=[])]
+    notebook.cells[PRINT].outputs = [
+        v4.new_output("error", ename="ValueError", evalue="no", traceback=[])
+    ]
 
 
 def with_timing(notebook):
-    notebook.cells[PRINT].metadata["execution"] = {"iopub.status.busy": "2026-01-01T00:00:00Z"}
+    notebook.cells[PRINT].metadata["execution"] = {
+        "iopub.status.busy": "2026-01-01T00:00:00Z"
+    }
 
 
 def with_widget_state(notebook):
@@ -116,7 +136,11 @@ BROKEN = [
     (replace(FIGURE, "#| fig-cap: The law\n", ""), 4, "no `#| fig-cap`"),
     (replace(FIGURE, "#| fig-alt: Three bars\n", ""), 4, "no `#| fig-alt`"),
     (replace(FIGURE, "The law", "The law: p"), 4, "`#|` options are not YAML"),
-    (replace(BRIDGE, "echo: false", "include: false"), 5, "`#| include: false` on a bridge cell"),
+    (
+        replace(BRIDGE, "echo: false", "include: false"),
+        5,
+        "`#| include: false` on a bridge cell",
+    ),
     (replace(BRIDGE, "#| echo: false\n", ""), 5, "needs `#| echo: false`"),
 ]
 
@@ -135,11 +159,16 @@ def test_sound_notebook_passes(saved):
     assert lint(saved(sound_notebook())) == []
 
 
-@pytest.mark.parametrize(("change", "cell", "message"), BROKEN, ids=[message for _, _, message in BROKEN])
+@pytest.mark.parametrize(
+    ("change", "cell", "message"), BROKEN, ids=[message for _, _, message in BROKEN]
+)
 def test_broken_notebook_is_caught(saved, change, cell, message):
     notebook = sound_notebook()
     change(notebook)
-    assert any(finding.cell == cell and message in finding.message for finding in lint(saved(notebook)))
+    assert any(
+        finding.cell == cell and message in finding.message
+        for finding in lint(saved(notebook))
+    )
 
 
 def test_ojs_block_that_does_more_than_import_may_show_its_output(saved):
