@@ -4,10 +4,11 @@
 //   node tools/vendor.mjs           write widgets/vendor/observable.js and LICENSES.txt
 //   node tools/vendor.mjs --check   rebuild in memory; exit 1 unless the committed files have the same bytes
 
-import {readFile, readdir, writeFile} from "node:fs/promises";
+import {readFile, writeFile} from "node:fs/promises";
 import {dirname, join, relative} from "node:path";
 import {fileURLToPath} from "node:url";
 import {build} from "esbuild";
+import {licences, packageFolders} from "./licences.mjs";
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), "..");
 const VENDOR = join(ROOT, "widgets", "vendor");
@@ -49,7 +50,8 @@ const HTL = join(ROOT, "node_modules", "htl", "dist", "index.js");
 // htl lets the browser parse `onclick=${f}` as an attribute and then swaps in the function; a strict content
 // security policy reports each such attribute. Its own spread syntax, `${{onclick: f}}`, leaves no attribute.
 const HTL_ATTRIBUTE = "string += `::${j}`;";
-const HTL_SPREAD = "string = string.slice(0, attributeNameStart - strings[j].length) + `::${j}=''`; values[j] = {[name]: value};";
+const HTL_SPREAD =
+  "string = string.slice(0, attributeNameStart - strings[j].length) + `::${j}=''`; values[j] = {[name]: value};";
 
 const quietHandlers = {
   name: "quiet-handlers",
@@ -84,24 +86,6 @@ async function bundle() {
   return {code: result.outputFiles[0].text, packages: packageFolders(used.map(([path]) => path))};
 }
 
-/** "node_modules/@a/b/src/x.js" → "node_modules/@a/b", without repeats, sorted. */
-function packageFolders(paths) {
-  const folders = paths.map((path) => path.match(/^.*node_modules\/(?:@[^/]+\/)?[^/]+/)).filter(Boolean);
-  return [...new Set(folders.map(([folder]) => folder))].sort();
-}
-
-/** One line per package and its licence text, for all that the bundle contains. */
-async function licences(packages) {
-  const texts = await Promise.all(packages.map(async (folder) => {
-    const {name, version, license} = JSON.parse(await readFile(join(ROOT, folder, "package.json"), "utf8"));
-    const file = (await readdir(join(ROOT, folder))).find((entry) => /^licen[cs]e/i.test(entry));
-    if (!file) throw new Error(`${name} ships no licence file`);
-    const text = (await readFile(join(ROOT, folder, file), "utf8")).replace(/\r\n/g, "\n").trim();
-    return `${name} ${version} (${license})\n\n${text}\n`;
-  }));
-  return `observable.js contains these packages.\n\n${texts.join(`\n${"-".repeat(80)}\n\n`)}`;
-}
-
 /** The site's content security policy forbids code made from strings. */
 function assertNoEval(code) {
   const found = code.match(/\bnew Function\b|\beval\(|[^.\w$]Function\(/);
@@ -111,7 +95,7 @@ function assertNoEval(code) {
 async function main() {
   const {code, packages} = await bundle();
   assertNoEval(code);
-  const files = {"observable.js": code, "LICENSES.txt": await licences(packages)};
+  const files = {"observable.js": code, "LICENSES.txt": await licences("observable.js contains these packages.", packages, ROOT)};
   const check = process.argv.includes("--check");
   for (const [name, text] of Object.entries(files)) {
     const path = join(VENDOR, name);

@@ -1,9 +1,10 @@
 /** Bundles what every page shares (styles, fonts, scripts, the OJS runtime) into `assets/` of the site. */
 import {readFileSync} from "node:fs";
-import {readdir, rm} from "node:fs/promises";
+import {readdir, rm, writeFile} from "node:fs/promises";
 import path from "node:path";
 import {fileURLToPath} from "node:url";
 import {build} from "esbuild";
+import {licences, packageFolders} from "../../licences.mjs";
 
 const sources = fileURLToPath(new URL("../assets/", import.meta.url));
 
@@ -41,9 +42,12 @@ export async function buildAssets(out) {
     const plugins = [onlyWoff2, withoutEval];
     const {metafile} = await build({...shared, ...options, plugins, outdir, entryPoints: [entry]});
     const [output] = Object.entries(metafile.outputs).find(([, {entryPoint}]) => entryPoint === entry);
-    return [name, path.posix.join("assets", path.basename(output))];
+    return {name, file: path.posix.join("assets", path.basename(output)), inputs: Object.keys(metafile.inputs)};
   });
-  const assets = Object.fromEntries(await Promise.all(built));
+  const results = await Promise.all(built);
+  const assets = Object.fromEntries(results.map(({name, file}) => [name, file]));
+  const packages = packageFolders(results.flatMap(({inputs}) => inputs));
+  await writeFile(path.join(outdir, "LICENSES.txt"), await licences("The files beside this one contain these packages.", packages, sources));
   await removeReplaced(outdir, Object.values(assets).map((file) => path.basename(file)));
   return assets;
 }
