@@ -29,15 +29,15 @@ MARKDOWN = {
     "label without an owner": ("Words {#eq-a}.", "the label {#eq-a}"),
     "wrong kind of label": ("| a |\n|---|\n| 1 |\n\n: T {#fig-t}", "the label fig-t must begin with tbl-"),
     "undefined footnote": ("Words[^1].", "the footnote [^1]"),
-    "unused footnote": ("Words.\n\n[^1]: A note.", "Note with key"),
+    "unused footnote": ("Words.\n\n[^1]: A note.", "the footnote [^1] is never used"),
     "second level-1 heading": ("# Another", "a page has one level-1 heading"),
     "executable block": ("```{python}\n1\n```", "a {python} block would have to be executed"),
-    "options in braces": ("```{ojs echo=false}\n1\n```", "options of a ojs block go on lines of their own"),
+    "options in braces": ("```{ojs echo=false}\n1\n```", "the options of {ojs} go on lines of their own"),
     "inline code to execute": ("It is `{python} x`.", "would have to be executed"),
     "code block option": ('```{.python filename="a.py"}\n1\n```', "unknown option filename of a code block"),
-    "unclosed div": ("::: {.callout-tip}\nx", "unclosed"),
+    "unclosed div": ("::: {.callout-tip}\nx", "a div is opened here and not closed"),
     "unknown OJS option": ("```{ojs}\n//| colour: red\n1\n```", "unknown option colour of an OJS block"),
-    "OJS options that are not YAML": ("```{ojs}\n//| echo: [\n1\n```", "cell options are not YAML"),
+    "OJS options that are not YAML": ("```{ojs}\n//| echo: [\n1\n```", "what its options say is not YAML"),
     "OJS label": ("```{ojs}\n//| label: thm-a\n1\n```", "a cell can't carry the label thm-a"),
     "formula or expression": ("From ${a}–${b}.", "reads as a formula"),
     "unclosed expression": ("It is ${a + b.", "is not closed by }"),
@@ -53,7 +53,7 @@ OUTPUTS = {
     "OJS option": (code_cell("#| eval: false\n1"), "unknown option eval of a code cell"),
     "error output": (
         code_cell("1/0", v4.new_output("error", ename="ZeroDivisionError", evalue="division by zero")),
-        "ended in an error when it was executed: ZeroDivisionError",
+        "ended in an error when it was executed: ZeroDivisionError division by zero",
     ),
     "error hidden by an option": (
         code_cell("#| output: false\n1/0", v4.new_output("error", ename="ZeroDivisionError", evalue="")),
@@ -74,6 +74,11 @@ OUTPUTS = {
     ),
     "unknown form": (code_cell("1", display({"application/x-thing": "1"})), "has no form that a page can show"),
     "script": (code_cell("1", display({"text/html": "<script>1</script>"})), "an output holds a script"),
+    "handler": (code_cell("1", display({"text/html": "<p onclick=f()>"})), "an output holds the handler onclick"),
+    "image from another host": (
+        code_cell("1", display({"text/html": "<img alt=a src=//example.org/a.png>"})),
+        "an output asks another host for //example.org/a.png",
+    ),
     "NaN in the bridge": (
         code_cell(
             "1",
@@ -193,7 +198,7 @@ def test_a_file_that_is_no_notebook(book, without_node):
 
 def test_an_output_with_an_image_without_words(book, without_node):
     book.notebook(code_cell("1", display({"text/html": '<img src="data:,">'})))
-    assert f"{CHAPTER}: the image data:, has no alternative text" in book.problems()
+    assert book.problems() == [f"{CHAPTER}, cell 2: an output holds the image data:, without alternative text"]
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,8 @@ def element(html: str, identifier: str) -> str:
 def test_title_block(page):
     assert '<h1 class="title" id="sec-constructs"><span class="chapter-number">1</span> All <em>' in page
     assert "<title>1 All constructs – Fixture &amp; Co</title>" in page
-    assert '<p class="description">Every construct once</p>' in page
+    assert '<p class="description">Every construct’s <em>one</em> place</p>' in page
+    assert '<meta name="description" content="Every construct’s one place">' in page
     assert '<span class="exactness exactness-exact-in-law">exact in law</span>' in page
     assert '<a class="download" href="01-constructs.ipynb" download>Download this notebook</a>' in page
 

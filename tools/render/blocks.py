@@ -4,7 +4,20 @@ Each function takes the page in its first pass (a `Structure`) and a pandoc node
 """
 
 from .crossref import THEOREMS, UNSUPPORTED, WORDS, prefix_of
-from .nodes import attr, div, emph, para, plain, plain_text, space, span, strong, tag, text, wrap
+from .nodes import (
+    attr,
+    div,
+    emph,
+    para,
+    plain,
+    plain_text,
+    space,
+    span,
+    strong,
+    tag,
+    text,
+    wrap,
+)
 
 CALLOUTS = {"note": "nte", "tip": "tip", "warning": "wrn", "important": "imp", "caution": "cau"}
 PROOFS = ("proof", "solution", "remark")

@@ -128,7 +128,7 @@ class _Build:
         return {page.file.id: _hash(json.dumps([shared, *self._content(page, pages)])) for page in pages}
 
     def _content(self, page: Resolved, pages: list[Resolved]) -> list:
-        content = [page.title, page.nodes, page.page.source.front]
+        content = [page.front, page.nodes, page.page.source.front]
         content += [[asdict(item) for item in [*page.formulas, *page.page.ojs]], page.page.defined]
         content += [{path: hashlib.sha256(data).hexdigest() for path, data in page.page.media.items()}]
         if page.file == self._references_page(pages):

@@ -7,6 +7,7 @@ import re
 
 from . import blocks, pandoc
 from .crossref import UNSUPPORTED, prefix_of
+from .markup import Markup
 from .nodes import attr, div, raw, tag, wrap
 from .source import CodeCell, split_options
 
@@ -159,7 +160,7 @@ def _captioned_results(page, kind: str, options: dict, results: list) -> list:
 def _output(page, cell: CodeCell, number: int, output, options: dict) -> list:
     """The nodes of one stored output."""
     if output.output_type == "error":
-        page.problem(f"ended in an error when it was executed: {output.ename}: {output.evalue}")
+        page.problem(f"ended in an error when it was executed: {output.ename} {output.evalue}".strip())
         return []
     if output.output_type == "stream":
         if options.get("output") == "asis" and output.name == "stdout":
@@ -189,8 +190,8 @@ def _text_output(content: str, stream: str) -> dict:
 
 
 def _html(page, markup: str) -> dict:
-    if re.search(r"<script\b", markup, re.IGNORECASE):
-        page.problem("an output holds a script, which the pages' security policy forbids")
+    for problem in Markup(markup).problems:
+        page.problem(f"an output {problem}")
     return blocks.scrolling([raw(markup)]) if "<table" in markup else raw(markup)
 
 

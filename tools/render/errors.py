@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass, field
 
+import yaml
+
 
 @dataclass(frozen=True)
 class Place:
@@ -42,3 +44,10 @@ class Problems:
         """Raise `BuildError` with everything found so far, if anything was."""
         if self.found:
             raise BuildError(self.found)
+
+
+def yaml_problem(error: yaml.YAMLError) -> str:
+    """What a YAML parser complains about, in one line."""
+    mark = getattr(error, "problem_mark", None)
+    where = f" in its line {mark.line + 1}" if mark else ""
+    return f"is not YAML{where}: {getattr(error, 'problem', None) or error}"

@@ -14,7 +14,8 @@ from .resolve import Resolved, formula_mark
 TEMPLATE = Path(__file__).parent / "assets" / "page.html"
 TOC_LEVELS = (2, 3)
 
-_TITLE_END = "<!--end of title-->"
+_FRONT = ("title", "subtitle", "description")
+_FRONT_END = "<!--end of front matter-->"
 _REFS_START, _REFS_END = "<!--start of refs-->", "<!--end of refs-->"
 _LISTING = re.compile(
     r'<div class="sourceCode" id="cb\d+"><pre\s+class="sourceCode ([\w+-]+)"><code\s+class="sourceCode [\w+-]+">'
@@ -42,6 +43,8 @@ class Fragment:
     """A page's own HTML; formulas are still marks."""
 
     title: str
+    subtitle: str
+    description: str
     content: str
 
 
@@ -51,20 +54,22 @@ def _numbered(number: int | None, title: str) -> str:
 
 def write_fragment(page: Resolved, project: Project, references: PageFile | None, cited: list[str]) -> Fragment:
     """Have pandoc write a page; its list of works goes, for the book has one, on the page `references`."""
-    blocks = [plain(page.title), raw(_TITLE_END), *page.nodes]
+    front = [node for key in _FRONT for node in (plain(page.front[key]), raw(_FRONT_END))]
+    blocks = [*front, *page.nodes]
     if page.file != references:
         blocks += [raw(_REFS_START), div(attr("refs"), []), raw(_REFS_END)]
     written = pandoc.write(
         blocks, project.bibliography, project.csl, sorted(set(cited)) if page.file == references else []
     )
-    title, content = written.split(_TITLE_END, 1)
+    *front, content = written.split(_FRONT_END, len(_FRONT))
     if page.file != references:
         before, rest = content.split(_REFS_START, 1)
         content = before + rest.split(_REFS_END, 1)[1]
     address = posixpath.relpath(references.output, page.file.output.parent) if references else ""
     address = "" if page.file == references else address
     content = _CITATION_LINK.sub(rf'<a class="citation" href="{address}#\1"', content)
-    return Fragment(title.strip(), _LISTING_LINE.sub("<span>", _LISTING.sub(_open_listing, content)).strip())
+    content = _LISTING_LINE.sub("<span>", _LISTING.sub(_open_listing, content))
+    return Fragment(*(part.strip() for part in [*front, content]))
 
 
 def _open_listing(match: re.Match) -> str:
@@ -76,23 +81,21 @@ def fill_template(
 ) -> str:
     """The whole page; `compiled` is the answer of `node.compile_pages`."""
     formulas = compiled["math"][page.file.id]
-    title, content = (_typeset(part, formulas) for part in (fragment.title, fragment.content))
+    fragment = Fragment(**{key: _typeset(part, formulas) for key, part in vars(fragment).items()})
     this = next(chapter for chapter in chapters if chapter.file == page.file)
-    front = page.page.source.front
-    words = plain_text(page.title)
-    head_title = " ".join(filter(None, [str(this.number or ""), words]))
+    head_title = " ".join(filter(None, [str(this.number or ""), this.title]))
     return _fill(
         project,
         compiled["assets"],
         root=page.file.root,
         head_title=f"{head_title} – {project.title}",
-        description=front.get("description") or project.subtitle,
+        description=plain_text(page.front["description"]) or project.subtitle,
         page_id=page.file.id,
         head_extra=_scripts(page.file, compiled),
         sidebar=_sidebar(chapters, page.file),
-        title_block=_title_block(page, _numbered(this.number, title)),
-        content=content,
-        toc=_toc(content),
+        title_block=_title_block(page, fragment, this.number),
+        content=fragment.content,
+        toc=_toc(fragment.content),
         page_nav=_page_nav(chapters, this),
     )
 
@@ -160,14 +163,13 @@ def _sidebar(chapters: list[Chapter], current: PageFile | None, root: str | None
     return "\n".join([*lines, *(["</ul></li>"] if part is not None else []), "</ul>"])
 
 
-def _title_block(page: Resolved, title: str) -> str:
+def _title_block(page: Resolved, fragment: Fragment, number: int | None) -> str:
     front, file = page.page.source.front, page.file
     identifier = page.page.source.title_attr[0]
     heading = f'<h1 class="title" id="{identifier}">' if identifier else '<h1 class="title">'
-    lines = ['<header class="title-block">', f"{heading}{title}</h1>"]
-    for key in ("subtitle", "description"):
-        if front.get(key):
-            lines.append(f'<p class="{key}">{html.escape(str(front[key]), quote=False)}</p>')
+    lines = ['<header class="title-block">', f"{heading}{_numbered(number, fragment.title)}</h1>"]
+    for key, words in (("subtitle", fragment.subtitle), ("description", fragment.description)):
+        lines += [f'<p class="{key}">{words}</p>'] if words else []
     meta = []
     if "exactness" in front:
         kind = front["exactness"].replace(" ", "-")

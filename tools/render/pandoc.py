@@ -27,8 +27,14 @@ def _run(arguments: list[str], text: str) -> tuple[str, list[str]]:
 
 def read(markdown: str) -> tuple[list, list[str]]:
     """Parse Markdown in pandoc's dialect, which is Quarto's; return its blocks and pandoc's warnings."""
-    output, warnings = _run(["--from", MARKDOWN, "--to", "json", "--preserve-tabs"], markdown)
-    return json.loads(output)["blocks"], warnings
+    output, warnings = _read(markdown)
+    return json.loads(output)["blocks"], list(warnings)
+
+
+@functools.lru_cache(maxsize=4096)
+def _read(markdown: str) -> tuple[str, list[str]]:
+    """Kept as text, so that each caller gets a tree of its own; a preview parses again only what changed."""
+    return _run(["--from", MARKDOWN, "--to", "json", "--preserve-tabs"], markdown)
 
 
 def read_inlines(markdown: str) -> list:

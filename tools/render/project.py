@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 import yaml
 
 from . import pandoc
-from .errors import Place, Problems
+from .errors import Place, Problems, yaml_problem
 
 CONFIG = "_quarto.yml"
 # What is read here, and what only Quarto needs (a reader of the embedded site misses nothing by it).
@@ -88,7 +88,7 @@ def load_project(root: Path) -> Project:
     try:
         config = yaml.safe_load(path.read_text(encoding="utf-8"))
     except yaml.YAMLError as error:
-        problems.add(place, f"is not YAML: {' '.join(str(error).split())}")
+        problems.add(place, yaml_problem(error))
         problems.raise_if_any()
     _check_keys(config, problems)
     problems.raise_if_any()

@@ -52,7 +52,7 @@ class Resolved:
     book: Book
     problems: Problems
     nodes: list = field(default_factory=list)
-    title: list = field(default_factory=list)
+    front: dict[str, list] = field(default_factory=dict)
     citations: list[str] = field(default_factory=list)
     formulas: list[Formula] = field(default_factory=list)
     anchors: list[Anchor] = field(default_factory=list)
@@ -180,6 +180,6 @@ def resolve(page: Structure, book: Book, problems: Problems) -> Resolved:
     """Run the second pass over a page."""
     resolved = Resolved(page, book, problems)
     page.cell = 1 if page.source.is_notebook else None
-    resolved.title = resolved.inlines(page.source.title)
+    resolved.front = {key: resolved.inlines(words) for key, words in page.front.items()}
     resolved.nodes = resolved.blocks(page.nodes)
     return resolved

@@ -12,7 +12,7 @@ import nbformat
 import yaml
 
 from . import pandoc
-from .errors import Place, Problems
+from .errors import Place, Problems, yaml_problem
 from .project import PageFile
 
 CELL_FORMAT = "cell"
@@ -130,7 +130,7 @@ def _front_matter(text: str, place: Place, problems: Problems) -> dict:
     try:
         front = yaml.safe_load(text) or {}
     except yaml.YAMLError as error:
-        problems.add(place, f"front matter is not YAML: {' '.join(str(error).split())}")
+        problems.add(place, f"front matter {yaml_problem(error)}")
         return {}
     if not isinstance(front, dict):
         problems.add(place, "front matter must be a mapping of keys to values")
@@ -161,7 +161,7 @@ def _take_title(text: str, source: Source, place: Place, problems: Problems) -> 
 def _mark_fences(text: str, place: Place, problems: Problems) -> str:
     foreign = _FOREIGN_FENCE.search(text)
     if foreign:
-        problems.add(place, f"options of a {foreign[1]} block go on lines of their own, not into its braces")
+        problems.add(place, f"the options of {{{foreign[1]}}} go on lines of their own below, not into the braces")
     return _EXECUTABLE_FENCE.sub(rf"\1{EXECUTABLE}\2", text)
 
 
@@ -173,7 +173,7 @@ def split_options(code: str, marker: str, place: Place, problems: Problems) -> t
     try:
         options = yaml.safe_load("\n".join(line[len(marker) :].removeprefix(" ") for line in lines[:count])) or {}
     except yaml.YAMLError as error:
-        problems.add(place, f"cell options are not YAML: {' '.join(str(error).split())}")
+        problems.add(place, f"what its options say {yaml_problem(error)}")
         return {}, rest
     if not isinstance(options, dict):
         problems.add(place, f"cell options must be lines of the form {marker} key: value")

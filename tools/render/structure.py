@@ -13,7 +13,7 @@ from .nodes import attr, div, plain, plain_text, raw_inline, rewrite, span, text
 from .source import CELL_FORMAT, EXECUTABLE, Source
 
 _SHORTCODE = re.compile(r"\{\{<|>\}\}")
-_LOOSE_LABEL = re.compile(r"\{#[a-z]+-")
+_LOOSE_LABEL = re.compile(r"\{#[a-z]+-[^}]*\}?")
 _LOOSE_FENCE = re.compile("`{3}|~{3}|:{3}")
 _LOOSE_FOOTNOTE = re.compile(r"\[\^[^\]]+\]")
 _INLINE_CODE_CELL = re.compile(r"\{(python|r|julia|ojs)\} ")
@@ -38,6 +38,7 @@ class Structure:
     numbering: Numbering
     problems: Problems
     nodes: list = field(default_factory=list)
+    front: dict[str, list] = field(default_factory=dict)
     labels: list[Label] = field(default_factory=list)
     ojs: list[OjsCell] = field(default_factory=list)
     defined: list[str] = field(default_factory=list)
@@ -72,12 +73,12 @@ class Structure:
         """Blocks of Markdown that stands outside the page's text, such as an output."""
         found, warnings = pandoc.read(markdown)
         for warning in warnings:
-            self.problem(warning)
+            self.problem(_in_words(warning))
         return self.blocks(found)
 
     def parse_inlines(self, markdown: str) -> list:
         """Inlines of a caption or a title."""
-        return self.inlines(pandoc.read_inlines(str(markdown)))
+        return self.inlines(pandoc.read_inlines(str(markdown))) if markdown else []
 
     def blocks(self, found: list) -> list:
         """Transform a list of blocks."""
@@ -123,8 +124,8 @@ class Structure:
     def _check_string(self, string: str) -> None:
         if _SHORTCODE.search(string):
             self.problem("shortcodes {{< … >}} are Quarto's own: the embedded renderer has none", string)
-        elif _LOOSE_LABEL.search(string):
-            self.problem(f"the label {string} is attached to nothing", string)
+        elif label := _LOOSE_LABEL.search(string):
+            self.problem(f"the label {label[0]} is attached to nothing", string)
         elif _LOOSE_FENCE.match(string):
             self.problem(f"the fence {string} opens or closes nothing", string)
         elif footnote := _LOOSE_FOOTNOTE.search(string):
@@ -207,7 +208,9 @@ def structure(source: Source, chapter: int | None, problems: Problems) -> Struct
     """Run the first pass over a page; `chapter` is its number in the book."""
     page = Structure(source, Numbering(chapter), problems)
     _label_chapter(page, chapter)
-    page.source.title = page.inlines(source.title)
+    page.front["title"] = page.inlines(source.title)
+    for key in ("subtitle", "description"):
+        page.front[key] = page.parse_inlines(source.front.get(key, ""))
     found, warnings = pandoc.read(source.markdown)
     if _cells_are_closed(page, found):
         _report(page, warnings)
@@ -241,7 +244,14 @@ def _report(page: Structure, warnings: list[str]) -> None:
     for warning in warnings:
         line = re.search(r"line (\d+)", warning)
         place = page.source.place_of_line(int(line[1])) if line else page.source.place()
-        page.problems.add(place, re.sub(r" ?(at |defined at )?(input )?line \d+ column \d+", "", warning))
+        page.problems.add(place, _in_words(warning))
+
+
+def _in_words(warning: str) -> str:
+    footnote = re.match(r"Note with key '(.+?)'.* not used", warning)
+    if footnote:
+        return f"the footnote [^{footnote[1]}] is never used"
+    return "a div is opened here and not closed" if re.match(r"Div .*unclosed", warning) else warning
 
 
 def _raw_block(page: Structure, node: dict) -> list:
