@@ -2,16 +2,18 @@ import {html} from "./vendor/observable.js";
 import {addStyles} from "./lib/styles.js";
 import {choice} from "./lib/inputs.js";
 import {
-  acceptanceRate, outputLaw, overlap, residualDistribution, RULES, setProbability, totalVariation
+  acceptanceRate,
+  outputLaw,
+  overlap,
+  residualDistribution,
+  RULES,
+  setProbability,
+  totalVariation
 } from "./lib/distributions.js";
 import {percent, probability, signed} from "./lib/formats.js";
 import {onInput, widgetFrame} from "./lib/frame.js";
 
-const RULE_NAMES = {
-  correct: "draw from the residual",
-  residual_from_p: "draw from p",
-  accept_all: "keep it anyway"
-};
+const RULE_NAMES = {correct: "draw from the residual", residual_from_p: "draw from p", accept_all: "keep it anyway"};
 
 const EXACT = 5e-7; // a distance below this is rounding
 
@@ -21,7 +23,12 @@ export function labState(p, q, rule) {
   const {accepted, corrected} = outputLaw(p, q, rule);
   const law = accepted.map((mass, token) => mass + corrected[token]);
   return {
-    p, q, rule, accepted, corrected, law,
+    p,
+    q,
+    rule,
+    accepted,
+    corrected,
+    law,
     alpha: acceptanceRate(p, q),
     distance: totalVariation(p, q),
     residual: residualDistribution(p, q),
@@ -44,13 +51,17 @@ export function checkPreset(preset) {
     ...Object.entries(preset.laws).map(([rule, law]) => [`law of "${rule}"`, labState(p, q, rule).law, law])
   ];
   for (const [quantity, computed, recorded] of quantities) {
-    if (differs(computed, recorded)) throw new Error(`accept lab: preset "${name}": ${quantity} is recorded as ${recorded}, computed as ${computed}`);
+    if (differs(computed, recorded))
+      throw new Error(`accept lab: preset "${name}": ${quantity} is recorded as ${recorded}, computed as ${computed}`);
   }
 }
 
 const WHY_EXACT = {
   correct: () => "The corrections fill exactly what is missing.",
-  residual_from_p: (alpha) => (1 - alpha < EXACT ? "Nothing is ever rejected here." : "Here the residual happens to be p itself, so this rule does no harm."),
+  residual_from_p: (alpha) =>
+    1 - alpha < EXACT
+      ? "Nothing is ever rejected here."
+      : "Here the residual happens to be p itself, so this rule does no harm.",
   accept_all: () => "The two laws agree, so even this rule does no harm."
 };
 
@@ -58,47 +69,75 @@ const WHY_EXACT = {
 export function describeLab({p, law, rule, alpha, lawDistance}, labels) {
   const rates = `p and q are ${probability(1 - alpha)} apart, so a guess is accepted with probability α = ${probability(alpha)}.`;
   if (lawDistance < EXACT) return `${rates} ${WHY_EXACT[rule](alpha)} Tokens come out with the law p.`;
-  const worst = law.map((mass, token) => Math.abs(mass - p[token])).reduce((best, gap, token, gaps) => (gap > gaps[best] ? token : best), 0);
+  const worst = law
+    .map((mass, token) => Math.abs(mass - p[token]))
+    .reduce((best, gap, token, gaps) => (gap > gaps[best] ? token : best), 0);
   return `${rates} This rule misses p by ${probability(lawDistance)}: “${labels[worst]}” comes out with ${probability(law[worst])} instead of ${probability(p[worst])}.`;
 }
 
 const CSS = `
-  .widget-accept {
-    --accepted: var(--role-accepted);
-    --missing: repeating-linear-gradient(45deg, var(--role-correction) 0 3px, color-mix(in srgb, var(--role-correction) 30%, var(--widget-paper)) 3px 6px);
-    --excess: repeating-linear-gradient(-45deg, var(--role-rejected) 0 1.5px, color-mix(in srgb, var(--role-rejected) 12%, var(--widget-paper)) 1.5px 5px);
-  }
   .widget-accept .lab-controls { display: flex; flex-wrap: wrap; gap: .5rem 2rem; }
-  .widget-accept .lab-split { display: flex; height: 1.5rem; margin-top: .75rem; border-radius: .25rem; overflow: hidden; background: var(--widget-soft); }
-  .widget-accept .lab-split-accepted { background: var(--accepted); }
-  .widget-accept .lab-split-rejected { flex: 1; background: var(--excess); }
-  .widget-accept .lab-figures { display: flex; flex-wrap: wrap; justify-content: space-between; gap: 0 1rem; margin-top: .125rem; }
+  .widget-accept .lab-split {
+    display: flex; height: 1.5rem; margin-top: .75rem; border-radius: .25rem; overflow: hidden;
+    background: var(--widget-soft);
+  }
+  .widget-accept .lab-split-accepted { background: var(--role-accepted); }
+  .widget-accept .lab-split-rejected { flex: 1; background: var(--rejected-hatch); }
+  .widget-accept .lab-figures {
+    display: flex; flex-wrap: wrap; justify-content: space-between; gap: 0 1rem; margin-top: .125rem;
+  }
   .widget-accept .lab-exact { color: var(--role-accepted); font-weight: 600; }
   .widget-accept .lab-wrong { color: var(--role-rejected); font-weight: 600; }
   .widget-accept .lab-token {
-    display: grid; grid-template-columns: 3.5rem minmax(0, 1fr); align-items: center; margin-top: .375rem; padding-top: .375rem; border-top: 1px solid var(--widget-line);
+    display: grid; grid-template-columns: 3.5rem minmax(0, 1fr); align-items: center;
+    margin-top: .375rem; padding-top: .375rem; border-top: 1px solid var(--widget-line);
   }
-  .widget-accept .lab-name { overflow: hidden; text-overflow: ellipsis; white-space: pre; font: 600 .9375rem/1.4 ui-monospace, "SF Mono", Menlo, Consolas, monospace; }
-  .widget-accept .lab-bars { --key-width: 2rem; --value-width: 3rem; position: relative; display: grid; grid-template-columns: var(--key-width) minmax(0, 1fr) var(--value-width); align-items: center; }
+  .widget-accept .lab-name {
+    overflow: hidden; text-overflow: ellipsis; white-space: pre;
+    font: 600 .9375rem/1.4 ui-monospace, "SF Mono", Menlo, Consolas, monospace;
+  }
+  .widget-accept .lab-bars {
+    --key-width: 2rem; --value-width: 3rem; position: relative; display: grid;
+    grid-template-columns: var(--key-width) minmax(0, 1fr) var(--value-width); align-items: center;
+  }
   .widget-accept .lab-value { text-align: right; }
   .widget-accept .lab-track { position: relative; height: 1.625rem; border-radius: .25rem; }
-  .widget-accept .lab-track::before, .widget-accept .lab-fill { content: ""; position: absolute; top: .25rem; bottom: .25rem; left: 0; }
+  .widget-accept .lab-track::before, .widget-accept .lab-fill {
+    content: ""; position: absolute; top: .25rem; bottom: .25rem; left: 0;
+  }
   .widget-accept .lab-track::before { right: 0; background: var(--widget-soft); border-radius: .25rem; }
   .widget-accept .lab-track[role="slider"] { cursor: ew-resize; touch-action: pan-y; }
   .widget-accept .lab-handle {
-    position: absolute; top: .125rem; bottom: .125rem; width: .625rem; margin-left: -.3125rem; border: 2px solid var(--widget-paper); border-radius: .3125rem;
+    position: absolute; top: .125rem; bottom: .125rem; width: .625rem; margin-left: -.3125rem;
+    border: 2px solid var(--widget-paper); border-radius: .3125rem;
   }
   .widget-accept .lab-p { color: var(--role-target); font-weight: 700; }
   .widget-accept .lab-q { color: var(--role-draft); font-weight: 700; }
   .widget-accept .lab-p .lab-handle { background: var(--role-target); }
   .widget-accept .lab-q .lab-handle { background: var(--role-draft); }
-  .widget-accept .lab-goal { position: absolute; top: 1.25rem; bottom: 0; left: var(--key-width); right: var(--value-width); pointer-events: none; }
-  .widget-accept .lab-goal span { position: absolute; top: 0; bottom: 0; border-left: 2px dashed var(--role-target); margin-left: -1px; }
-  .widget-accept .lab-gap { position: absolute; top: .25rem; padding: 0 .25rem; font-size: .8125rem; font-weight: 700; color: var(--role-rejected); white-space: nowrap; }
+  .widget-accept .lab-goal {
+    position: absolute; top: 1.25rem; bottom: 0; left: var(--key-width); right: var(--value-width);
+    pointer-events: none;
+  }
+  .widget-accept .lab-goal span {
+    position: absolute; top: 0; bottom: 0; border-left: 2px dashed var(--role-target); margin-left: -1px;
+  }
+  .widget-accept .lab-gap {
+    position: absolute; top: .25rem; padding: 0 .25rem; font-size: .8125rem; font-weight: 700;
+    color: var(--role-rejected); white-space: nowrap;
+  }
   .widget-accept .lab-gap.lab-gap-end { right: 0; background: var(--widget-paper); border-radius: .25rem; }
-  .widget-accept .lab-key { display: flex; flex-wrap: wrap; gap: .125rem 1rem; margin: .75rem 0 0; padding: 0; list-style: none; font-size: .8125rem; }
-  .widget-accept .lab-swatch { display: inline-block; width: 1.25em; height: .8em; margin-right: .35em; border-radius: .125rem; vertical-align: -.05em; }
-  .widget-accept .lab-swatch-goal { width: 0; height: 1em; border-left: 2px dashed var(--role-target); border-radius: 0; }
+  .widget-accept .lab-key {
+    display: flex; flex-wrap: wrap; gap: .125rem 1rem; margin: .75rem 0 0; padding: 0; list-style: none;
+    font-size: .8125rem;
+  }
+  .widget-accept .lab-swatch {
+    display: inline-block; width: 1.25em; height: .8em; margin-right: .35em; border-radius: .125rem;
+    vertical-align: -.05em;
+  }
+  .widget-accept .lab-swatch-goal {
+    width: 0; height: 1em; border-left: 2px dashed var(--role-target); border-radius: 0;
+  }
   .widget-accept .lab-hint { margin: .375rem 0 0; color: var(--role-muted); font-size: .8125rem; }
   .widget-accept .lab-replacement { margin: .5rem 0 0; font-size: .8125rem; }
   @container (max-width: 27rem) {
@@ -112,7 +151,8 @@ const STEP = 0.01;
  * Bars of p and q to drag over a small vocabulary, and the law of the emitted token that grows out of them.
  * @param {{labels: string[], presets: object[]}} data a preset is {name, target_probs, draft_probs, alpha,
  *   total_variation, residual, laws: {correct, residual_from_p, accept_all}}, as Python computed it
- * @param {{preset?: string, rule?: string, p?: number[], q?: number[]}} options where to start; p and q instead of a preset
+ * @param {{preset?: string, rule?: string, p?: number[], q?: number[]}} options where to start; p and q take the
+ *   preset's place
  * @returns {HTMLElement} with `.value` {p, q, rule, alpha, distance, residual, accepted, corrected, law, lawDistance};
  *   emits `input`
  */
@@ -123,22 +163,33 @@ export function acceptLab({labels, presets}, {preset = presets[0].name, rule = "
   if (!start) throw new Error(`accept lab: no preset "${preset}" among ${presets.map(({name}) => name).join(", ")}`);
   let state = labState(p || start.target_probs, q || start.draft_probs, rule);
 
-  const presetChoice = choice(presets.map(({name}) => name), {label: "Start from", value: p || q ? undefined : preset});
-  const ruleChoice = choice(new Map(RULES.map((key) => [RULE_NAMES[key], key])), {label: "When a guess fails the test", value: rule});
+  const presetChoice = choice(
+    presets.map(({name}) => name),
+    {label: "Start from", value: p || q ? undefined : preset}
+  );
+  const ruleChoice = choice(new Map(RULES.map((key) => [RULE_NAMES[key], key])), {
+    label: "When a guess fails the test",
+    value: rule
+  });
   const split = html`<div class="lab-split-accepted">`;
   const [acceptedFigure, rejectedFigure, distanceFigure] = [html`<span>`, html`<span>`, html`<span>`];
   const replacement = html`<p class="lab-replacement">`;
-  const rows = labels.map((label, token) => tokenRow(label, (which, value) => {
-    const changed = setProbability(state[which], token, value);
-    presetChoice.clear();
-    change({...state, [which]: changed});
-  }));
+  const rows = labels.map((label, token) =>
+    tokenRow(label, (which, value) => {
+      const changed = setProbability(state[which], token, value);
+      presetChoice.clear();
+      change({...state, [which]: changed});
+    })
+  );
 
   const frame = widgetFrame("accept", "Accept-and-residual lab", (sentence) => [
     html`<div class="lab-controls">${presetChoice}${ruleChoice}</div>`,
     html`<div class="lab-split" aria-hidden="true">${split}<div class="lab-split-rejected"></div></div>`,
     html`<div class="lab-figures">${acceptedFigure}${rejectedFigure}${distanceFigure}</div>`,
-    html`<p class="lab-hint widget-control">Drag the end of a bar of p or q; the other bars of that law make room in proportion. “out” is the law of the output.</p>`,
+    html`<p class="lab-hint widget-control">
+      Drag the end of a bar of p or q; the other bars of that law make room in proportion.
+      “out” is the law of the output.
+    </p>`,
     html`<div class="lab-tokens">${rows.map(({element}) => element)}</div>`,
     replacement,
     key(),
@@ -156,7 +207,9 @@ export function acceptLab({labels, presets}, {preset = presets[0].name, rule = "
     acceptedFigure.textContent = `accepted α = ${probability(state.alpha)}`;
     rejectedFigure.textContent = `rejected 1 − α = ${probability(1 - state.alpha)}`;
     const exact = state.lawDistance < EXACT;
-    distanceFigure.textContent = exact ? "✓ the law of the output is p" : `✗ the law of the output is ${probability(state.lawDistance)} away from p`;
+    distanceFigure.textContent = exact
+      ? "✓ the law of the output is p"
+      : `✗ the law of the output is ${probability(state.lawDistance)} away from p`;
     distanceFigure.className = exact ? "lab-exact" : "lab-wrong";
     replacement.textContent = describeReplacement(state, labels);
     rows.forEach(({show: showRow}, token) => showRow(state, token));
@@ -177,17 +230,20 @@ export function describeReplacement({rule, residual, p}, labels) {
   if (rule === "accept_all") return "Nothing is replaced: every guess is kept, so tokens have the draft’s law q.";
   const law = rule === "correct" ? residual : p;
   const name = rule === "correct" ? "the residual, (p − q)₊ scaled to sum to 1" : "p itself";
-  return `A rejected guess is replaced by a draw from ${name}: ${labels.map((label, token) => `${label} ${probability(law[token])}`).join(" · ")}`;
+  const listed = labels.map((label, token) => `${label} ${probability(law[token])}`).join(" · ");
+  return `A rejected guess is replaced by a draw from ${name}: ${listed}`;
 }
 
 /** The three bars of one token. `set(which, value)` is called when the reader moves the bar of p or q. */
 function tokenRow(label, set) {
   const p = slider("p", label, (value) => set("p", value));
   const q = slider("q", label, (value) => set("q", value));
-  const [overlapP, missing, overlapQ, excess] = [fill("accepted"), fill("missing"), fill("accepted"), fill("excess")];
+  const [overlapP, missing] = [fill("role-accepted"), fill("correction-hatch")];
+  const [overlapQ, excess] = [fill("role-accepted"), fill("rejected-hatch")];
   p.track.prepend(overlapP, missing);
   q.track.prepend(overlapQ, excess);
-  const [accepted, corrected, gap] = [fill("accepted"), fill("missing"), html`<span class="lab-gap">`];
+  const [accepted, corrected] = [fill("role-accepted"), fill("correction-hatch")];
+  const gap = html`<span class="lab-gap">`;
   const goal = html`<span>`;
   const law = html`<span class="lab-value">`;
   const element = html`<div class="lab-token" role="group" aria-label=${label}>
@@ -227,8 +283,14 @@ function slider(which, label, set) {
 
   track.addEventListener("keydown", (event) => {
     const target = {
-      ArrowLeft: current - STEP, ArrowDown: current - STEP, ArrowRight: current + STEP, ArrowUp: current + STEP,
-      PageDown: current - 10 * STEP, PageUp: current + 10 * STEP, Home: 0, End: 1
+      ArrowLeft: current - STEP,
+      ArrowDown: current - STEP,
+      ArrowRight: current + STEP,
+      ArrowUp: current + STEP,
+      PageDown: current - 10 * STEP,
+      PageUp: current + 10 * STEP,
+      Home: 0,
+      End: 1
     }[event.key];
     if (target === undefined) return;
     event.preventDefault();
@@ -238,15 +300,18 @@ function slider(which, label, set) {
     const {left, width} = track.getBoundingClientRect();
     move((clientX - left) / width);
   };
+  // A finger that comes down may be about to scroll the page: it moves the bar only when it slides along or lifts.
   track.addEventListener("pointerdown", (event) => {
     track.setPointerCapture(event.pointerId);
-    track.focus({focusVisible: false});
+    track.focus({focusVisible: false, preventScroll: true});
     event.preventDefault();
-    follow(event);
+    if (event.pointerType !== "touch") follow(event);
   });
-  track.addEventListener("pointermove", (event) => {
-    if (track.hasPointerCapture(event.pointerId)) follow(event);
-  });
+  for (const type of ["pointermove", "pointerup"]) {
+    track.addEventListener(type, (event) => {
+      if (track.hasPointerCapture(event.pointerId)) follow(event);
+    });
+  }
 
   function show(mass) {
     current = mass;
@@ -257,7 +322,7 @@ function slider(which, label, set) {
   return {track, value, show};
 }
 
-const fill = (kind) => html`<span class="lab-fill" style=${`background: var(--${kind})`}>`;
+const fill = (pattern) => html`<span class="lab-fill" style=${`background: var(--${pattern})`}>`;
 
 function place(element, from, to) {
   element.style.left = percent(from);
@@ -276,9 +341,9 @@ function showGap(gap, law, p) {
 function key() {
   const swatch = (background) => html`<span class="lab-swatch" style=${`background: ${background}`}>`;
   return html`<ul class="lab-key">
-    <li>${swatch("var(--accepted)")}accepted, min(p, q)</li>
-    <li>${swatch("var(--excess)")}rejected, (q − p)₊</li>
-    <li>${swatch("var(--missing)")}missing, (p − q)₊; replaced</li>
+    <li>${swatch("var(--role-accepted)")}accepted, min(p, q)</li>
+    <li>${swatch("var(--rejected-hatch)")}rejected, (q − p)₊</li>
+    <li>${swatch("var(--correction-hatch)")}missing, (p − q)₊; replaced</li>
     <li><span class="lab-swatch lab-swatch-goal"></span>p, the goal</li>
   </ul>`;
 }

@@ -1,11 +1,11 @@
-import {Plot, html, svg} from "./vendor/observable.js";
+import {html} from "./vendor/observable.js";
 import {chip} from "./lib/chips.js";
 import {role} from "./lib/colours.js";
 import {residualDistribution, verdict} from "./lib/distributions.js";
 import {count, percent, probability} from "./lib/formats.js";
 import {onInput, widgetFrame} from "./lib/frame.js";
 import {choice} from "./lib/inputs.js";
-import {plot, responsive} from "./lib/plot.js";
+import {groupedBars, lawChart, miniLaw} from "./lib/laws.js";
 import {stepper} from "./lib/stepper.js";
 import {addStyles} from "./lib/styles.js";
 
@@ -23,24 +23,48 @@ export function checkRound(round, index) {
     const {ratio, accepted} = verdict(test);
     const place = `test ${position + 1}`;
     demand(test.token === round.proposed[position], `${place} is of another token than was proposed`);
-    demand(test.p === round.target_probs[position][test.token], `${place}: p is not the target's probability of the token`);
-    demand(test.q === round.draft_probs[position][test.token], `${place}: q is not the draft's probability of the token`);
-    demand(Math.abs(test.ratio - ratio) < 1e-5, `${place}: the ratio is recorded as ${test.ratio}, min(1, p/q) is ${ratio}`);
-    demand(test.accepted === accepted, `${place} is recorded as ${test.accepted ? "accepted" : "rejected"}, but u = ${test.u} and min(1, p/q) = ${ratio} say otherwise`);
+    demand(
+      test.p === round.target_probs[position][test.token],
+      `${place}: p is not the target's probability of the token`
+    );
+    demand(
+      test.q === round.draft_probs[position][test.token],
+      `${place}: q is not the draft's probability of the token`
+    );
+    demand(
+      Math.abs(test.ratio - ratio) < 1e-5,
+      `${place}: the ratio is recorded as ${test.ratio}, min(1, p/q) is ${ratio}`
+    );
+    demand(
+      test.accepted === accepted,
+      `${place} is recorded as ${test.accepted ? "accepted" : "rejected"}, but u = ${test.u} and min(1, p/q) = ${ratio} say otherwise`
+    );
   });
 
   const accepted = round.tests.filter((test) => test.accepted).length;
   const clean = accepted === round.proposed.length;
-  demand(round.n_accepted === accepted, `${round.n_accepted} tokens are recorded as accepted, the tests accept ${accepted}`);
+  demand(
+    round.n_accepted === accepted,
+    `${round.n_accepted} tokens are recorded as accepted, the tests accept ${accepted}`
+  );
   demand(round.tests.length === accepted + (clean ? 0 : 1), "the first rejection must be the last test");
-  demand(round.last_kind === (clean ? "bonus" : "correction"), `a round with ${accepted} accepted ends with a ${clean ? "bonus" : "correction"}`);
+  demand(
+    round.last_kind === (clean ? "bonus" : "correction"),
+    `a round with ${accepted} accepted ends with a ${clean ? "bonus" : "correction"}`
+  );
   demand(round.emitted.length === accepted + 1, "a round emits its accepted tokens and one more");
-  demand(round.emitted.slice(0, accepted).every((token, position) => token === round.proposed[position]), "the emitted tokens do not begin with the accepted ones");
+  demand(
+    round.emitted.slice(0, accepted).every((token, position) => token === round.proposed[position]),
+    "the emitted tokens do not begin with the accepted ones"
+  );
   demand(clean === (round.residual === null), "a residual belongs to a rejection, and to nothing else");
   if (clean) return;
   const residual = residualDistribution(round.target_probs[accepted], round.draft_probs[accepted]);
   // The record is rounded, and the residual of two close laws magnifies that.
-  demand(residual.every((mass, token) => Math.abs(mass - round.residual[token]) < 1e-3), "the residual is not (p − q)₊ normalised");
+  demand(
+    residual.every((mass, token) => Math.abs(mass - round.residual[token]) < 1e-3),
+    "the residual is not (p − q)₊ normalised"
+  );
 }
 
 /** The steps that tell a round, first to last: {kind, position, name}. */
@@ -101,8 +125,11 @@ export function describeStep(round, step, labels) {
 function describeTest({token, p, q, u}, position, quoted) {
   const {ratio, accepted} = verdict({p, q, u});
   const numbers = `p = ${probability(p)}, q = ${probability(q)}`;
-  const chance = p >= q ? "p ≥ q, so it is always accepted" : `it is accepted with probability p/q = ${probability(ratio)}`;
-  const outcome = accepted ? `u = ${probability(u)} is below ${probability(ratio)}: accepted` : `u = ${probability(u)} is not below ${probability(ratio)}: rejected`;
+  const chance =
+    p >= q ? "p ≥ q, so it is always accepted" : `it is accepted with probability p/q = ${probability(ratio)}`;
+  const outcome = accepted
+    ? `u = ${probability(u)} is below ${probability(ratio)}: accepted`
+    : `u = ${probability(u)} is not below ${probability(ratio)}: rejected`;
   return `Guess ${position + 1}, ${quoted(token)}: ${numbers}; ${chance}. ${outcome}.`;
 }
 
@@ -116,57 +143,105 @@ const STAGES = [
 const CSS = `
   .widget-round .round-controls { display: flex; flex-wrap: wrap; gap: .5rem 1.5rem; align-items: end; }
   .widget-round .round-controls .widget-stepper { flex: 1 1 18rem; }
-  .widget-round .round-stages { display: grid; grid-template-columns: repeat(4, minmax(0, 1fr)); gap: .25rem; margin: .75rem 0 .5rem; padding: 0; list-style: none; }
-  .widget-round .round-stages li { padding: .125rem 0; border-top: 3px solid var(--widget-line); color: var(--role-muted); font-size: .8125rem; }
+  .widget-round .round-stages {
+    display: grid; grid-template-columns: repeat(4, minmax(0, 1fr)); gap: .25rem; margin: .75rem 0 .5rem; padding: 0;
+    list-style: none;
+  }
+  .widget-round .round-stages li {
+    padding: .125rem 0; border-top: 3px solid var(--widget-line); color: var(--role-muted); font-size: .8125rem;
+  }
   .widget-round .round-stages li[aria-current] { border-color: var(--role-target); color: inherit; font-weight: 600; }
-  .widget-round .round-context { display: flex; gap: .5rem; align-items: center; height: 1.75rem; margin-bottom: .25rem; }
+  .widget-round .round-context {
+    display: flex; gap: .5rem; align-items: center; height: 1.75rem; margin-bottom: .25rem;
+  }
   .widget-round .round-context > span { flex: none; color: var(--role-muted); }
   .widget-round .round-tokens { display: flex; flex: 1; justify-content: flex-end; min-width: 0; overflow: hidden; }
   .widget-round .round-tokens > div { display: flex; flex: 1 0 auto; gap: .25rem; }
   .widget-round .round-scroll { overflow-x: auto; }
-  .widget-round table { width: 100%; margin: 0; border: 0; border-collapse: collapse; table-layout: fixed; font: inherit; display: table; }
-  .widget-round th, .widget-round td { padding: .25rem .1875rem; border: 0; text-align: center; vertical-align: middle; background: none; font-weight: 400; }
+  .widget-round table {
+    width: 100%; margin: 0; border: 0; border-collapse: collapse; table-layout: fixed; font: inherit; display: table;
+  }
+  .widget-round th, .widget-round td {
+    padding: .25rem .1875rem; border: 0; text-align: center; vertical-align: middle; background: none;
+    font-weight: 400;
+  }
   .widget-round tr { border: 0; background: none; }
   .widget-round tbody tr { border-top: 1px solid var(--widget-line); }
   .widget-round tbody th { width: 3.75rem; text-align: left; font-weight: 600; font-size: .75rem; padding-left: 0; }
   .widget-round thead th { color: var(--role-muted); font-size: .8125rem; }
   .widget-round thead td { width: 3.75rem; padding: 0; }
-  .widget-round .round-here, .widget-round tr.round-here { background: color-mix(in srgb, var(--role-target) 9%, var(--widget-paper)); }
-  .widget-round .round-number { display: block; font-size: .75rem; line-height: 1.3; color: var(--role-muted); white-space: nowrap; }
-  .widget-round .round-law { display: block; width: 100%; max-width: 4.5rem; height: 1.5rem; margin: 0 auto .125rem; }
+  .widget-round .round-here, .widget-round tr.round-here {
+    background: color-mix(in srgb, var(--role-target) 9%, var(--widget-paper));
+  }
+  .widget-round .round-number {
+    display: block; font-size: .75rem; line-height: 1.3; color: var(--role-muted); white-space: nowrap;
+  }
   .widget-round .round-row-draft { height: 4.75rem; }
   .widget-round .round-row-draft td:has(.widget-chip) { vertical-align: top; }
   .widget-round .round-row-target { height: 3.5rem; }
   .widget-round .round-row-test { height: 3rem; }
   .widget-round .round-row-output { height: 2.5rem; }
-  .widget-round .round-awaited { display: block; width: .375rem; height: .375rem; margin: auto; border-radius: 50%; background: var(--widget-line); }
-  .widget-round .round-gauge { position: relative; display: block; max-width: 4.5rem; height: .5rem; margin: .125rem auto; border-radius: .125rem; background: color-mix(in srgb, var(--role-rejected) 28%, var(--widget-paper)); }
-  .widget-round .round-gauge-accept { position: absolute; inset: 0 auto 0 0; border-radius: .125rem; background: var(--role-accepted); }
-  .widget-round .round-gauge-u { position: absolute; top: -.1875rem; bottom: -.1875rem; width: .1875rem; margin-left: -.09375rem; background: var(--widget-ink); outline: 1px solid var(--widget-paper); }
+  .widget-round .round-awaited {
+    display: block; width: .375rem; height: .375rem; margin: auto; border-radius: 50%; background: var(--widget-line);
+  }
+  .widget-round .round-gauge {
+    position: relative; display: block; max-width: 4.5rem; height: .5rem; margin: .125rem auto;
+    border-radius: .125rem; background: color-mix(in srgb, var(--role-rejected) 28%, var(--widget-paper));
+  }
+  .widget-round .round-gauge-accept {
+    position: absolute; inset: 0 auto 0 0; border-radius: .125rem; background: var(--role-accepted);
+  }
+  .widget-round .round-gauge-u {
+    position: absolute; top: -.1875rem; bottom: -.1875rem; width: .1875rem; margin-left: -.09375rem;
+    background: var(--widget-ink); outline: 1px solid var(--widget-paper);
+  }
   .widget-round .round-mark { font-weight: 700; white-space: nowrap; font-size: .8125rem; }
   .widget-round .round-detail { min-height: 10.75rem; margin-top: .75rem; }
   .widget-round .round-detail p { margin: .375rem 0; }
   .widget-round .round-detail-title { font-weight: 600; }
-  .widget-round .round-test { display: grid; grid-template-columns: 5.5rem minmax(0, 1fr); gap: .375rem .5rem; align-items: center; margin-top: .5rem; }
-  .widget-round .round-test-bar { position: relative; height: 1.375rem; border-radius: .1875rem; background: var(--widget-soft); }
+  .widget-round .round-test {
+    display: grid; grid-template-columns: 5.5rem minmax(0, 1fr); gap: .375rem .5rem; align-items: center;
+    margin-top: .5rem;
+  }
+  .widget-round .round-test-bar {
+    position: relative; height: 1.375rem; border-radius: .1875rem; background: var(--widget-soft);
+  }
   .widget-round .round-test-bar > span { position: absolute; inset: 0 auto 0 0; border-radius: .1875rem; }
-  .widget-round .round-test-bar.round-over::after { content: "→ p goes on"; position: absolute; right: .375rem; top: 0; color: var(--widget-paper); font-size: .8125rem; font-weight: 600; line-height: 1.375rem; }
-  .widget-round .round-test-gauge { position: relative; height: 1.375rem; border-radius: .1875rem; margin-bottom: 1.25rem; background: repeating-linear-gradient(-45deg, var(--role-rejected) 0 1.5px, color-mix(in srgb, var(--role-rejected) 12%, var(--widget-paper)) 1.5px 5px); }
+  .widget-round .round-test-bar.round-over::after {
+    content: "→ p goes on"; position: absolute; right: .375rem; top: 0; color: var(--widget-paper);
+    font-size: .8125rem; font-weight: 600; line-height: 1.375rem;
+  }
+  .widget-round .round-test-gauge {
+    position: relative; height: 1.375rem; border-radius: .1875rem; margin-bottom: 1.25rem;
+    background: var(--rejected-hatch);
+  }
   .widget-round .round-test > span:nth-of-type(3) { align-self: start; }
   .widget-round .round-test-gauge .round-gauge-u { top: -.25rem; bottom: -.25rem; }
-  .widget-round .round-test-u { position: absolute; top: 1.75rem; line-height: 1; font-weight: 700; white-space: nowrap; transform: translateX(-50%); }
+  .widget-round .round-test-u {
+    position: absolute; top: 1.75rem; line-height: 1; font-weight: 700; white-space: nowrap;
+    transform: translateX(-50%);
+  }
   .widget-round .round-plan { margin: .375rem 0 0; padding-left: 1.25rem; }
   .widget-round .round-plan li { margin: .25rem 0; }
-  .widget-round .round-cost { display: grid; grid-template-columns: 1fr; gap: .25rem 1rem; align-items: center; margin-top: .5rem; }
+  .widget-round .round-cost {
+    display: grid; grid-template-columns: 1fr; gap: .25rem 1rem; align-items: center; margin-top: .5rem;
+  }
   .widget-round .round-cost div { display: flex; gap: .25rem; align-items: center; }
-  .widget-round .round-pass-draft { width: .625rem; height: .75rem; border: 1px dashed var(--role-draft); border-radius: .125rem; background: color-mix(in srgb, var(--role-draft) 25%, var(--widget-paper)); }
-  .widget-round .round-pass-target { width: 2rem; height: 1.5rem; border-radius: .1875rem; background: var(--role-target); }
+  .widget-round .round-pass-draft {
+    width: .625rem; height: .75rem; border: 1px dashed var(--role-draft); border-radius: .125rem;
+    background: color-mix(in srgb, var(--role-draft) 25%, var(--widget-paper));
+  }
+  .widget-round .round-pass-target {
+    width: 2rem; height: 1.5rem; border-radius: .1875rem; background: var(--role-target);
+  }
   .widget-round .round-laws { display: grid; grid-template-columns: minmax(0, 1fr); gap: .25rem 1rem; }
   @container (max-width: 27rem) {
     .widget-round th, .widget-round td { padding-inline: .125rem; }
     .widget-round table { min-width: calc(2.75rem + var(--columns) * 2.5rem); }
     .widget-round tbody th, .widget-round thead td { width: 2.75rem; padding-left: 0; font-size: .6875rem; }
-    .widget-round td .widget-chip { flex-direction: column; gap: 0; align-items: center; padding: 0 .125rem; font-size: .75rem; line-height: 1.25; }
+    .widget-round td .widget-chip {
+      flex-direction: column; gap: 0; align-items: center; padding: 0 .125rem; font-size: .75rem; line-height: 1.25;
+    }
     .widget-round .round-row-draft { height: 5.25rem; }
     .widget-round .round-row-output { height: 3rem; }
     .widget-round .round-number { font-size: .6875rem; }
@@ -180,7 +255,8 @@ const CSS = `
 
 /**
  * Steps through recorded rounds of draft-and-verify.
- * @param {{rounds: object[], labels: string[]}} data SpeculativeRounds, see src/specdec/trace.py; labels[token] is what a chip shows
+ * @param {{rounds: object[], labels: string[]}} data SpeculativeRounds, see src/specdec/trace.py; labels[token]
+ *   is what a chip shows
  * @param {{round?: number, step?: number}} options where to start, both counted from 0
  * @returns {HTMLElement} with \`.value\` {round, step, kind, nAccepted, emitted}; emits \`input\`
  */
@@ -188,14 +264,23 @@ export function roundStepper({rounds, labels}, {round = 0, step = 0} = {}) {
   addStyles("round", CSS);
   rounds.forEach(checkRound);
   const names = (index) => roundSteps(rounds[index]).map(({name}) => name);
-  const roundChoice = choice(new Map(rounds.map((_, index) => [String(index + 1), index])), {label: "Round", value: round});
+  const roundChoice = choice(new Map(rounds.map((_, index) => [String(index + 1), index])), {
+    label: "Round",
+    value: round
+  });
   const steps = stepper({steps: names(round), value: step});
-  const stages = html`<ol class="round-stages" aria-label="Stages of a round">${STAGES.map(([name]) => html`<li>${name}</li>`)}</ol>`;
+  const stageNames = STAGES.map(([name]) => html`<li>${name}</li>`);
+  const stages = html`<ol class="round-stages" aria-label="Stages of a round">${stageNames}</ol>`;
   const context = html`<div class="round-context">`;
-  const table = html`<div class="round-scroll" role="region" aria-label="The round so far, position by position" tabindex="0">`;
+  const table = html`<div class="round-scroll" role="region" aria-label="The round so far" tabindex="0">`;
   const detail = html`<div class="round-detail">`;
   const frame = widgetFrame("round", "Round stepper", (sentence) => [
-    html`<div class="round-controls">${roundChoice}${steps}</div>`, stages, context, table, sentence, detail
+    html`<div class="round-controls">${roundChoice}${steps}</div>`,
+    stages,
+    context,
+    table,
+    sentence,
+    detail
   ]);
 
   function update() {
@@ -210,9 +295,16 @@ export function roundStepper({rounds, labels}, {round = 0, step = 0} = {}) {
     table.replaceChildren(roundTable(record, steps.value, labels));
     keepInSight(table, ".round-here");
     detail.replaceChildren(...stepDetail(record, current, labels));
-    frame.show({
-      round: roundChoice.value, step: steps.value, kind: current.kind, nAccepted: record.n_accepted, emitted: record.emitted
-    }, describeStep(record, steps.value, labels));
+    frame.show(
+      {
+        round: roundChoice.value,
+        step: steps.value,
+        kind: current.kind,
+        nAccepted: record.n_accepted,
+        emitted: record.emitted
+      },
+      describeStep(record, steps.value, labels)
+    );
   }
 
   onInput(roundChoice, () => {
@@ -246,17 +338,23 @@ function contextChips({context, emitted, n_accepted, last_kind}, labels, committ
 function roundTable(round, step, labels) {
   const gamma = round.proposed.length;
   const progress = progressAt(round, step);
-  const here = hereColumn(round, step);
+  const {kind, position: here} = roundSteps(round)[step];
   const columns = Array.from({length: gamma + 1}, (_, position) => position);
-  const cells = (draw) => columns.map((position) => html`<td class=${position === here ? "round-here" : ""}>${draw(position)}</td>`);
-  const scoring = roundSteps(round)[step].kind === "score" ? "round-here" : "";
+  const heads = columns.map((position) => html`<th scope="col">${position < gamma ? position + 1 : "next"}</th>`);
+  const row = (name, words, cell, lit) => {
+    const cells = columns.map((position) => {
+      const content = cell(round, position, progress, labels);
+      return html`<td class=${position === here ? "round-here" : ""}>${content}</td>`;
+    });
+    return html`<tr class=${`round-row-${name} ${lit ? "round-here" : ""}`}><th scope="row">${words}</th>${cells}</tr>`;
+  };
   return html`<table style=${`--columns: ${gamma + 1}`}>
-    <thead><tr><td></td>${columns.map((position) => html`<th scope="col">${position < gamma ? position + 1 : "next"}</th>`)}</tr></thead>
+    <thead><tr><td></td>${heads}</tr></thead>
     <tbody>
-      <tr class="round-row-draft"><th scope="row">Draft q</th>${cells((position) => draftCell(round, position, progress, labels))}</tr>
-      <tr class=${`round-row-target ${scoring}`}><th scope="row">Target p</th>${cells((position) => targetCell(round, position, progress))}</tr>
-      <tr class="round-row-test"><th scope="row">Test</th>${cells((position) => testCell(round, position, progress))}</tr>
-      <tr class="round-row-output"><th scope="row">Output</th>${cells((position) => outputCell(round, position, progress, labels))}</tr>
+      ${row("draft", "Draft q", draftCell)}
+      ${row("target", "Target p", targetCell, kind === "score")}
+      ${row("test", "Test", testCell)}
+      ${row("output", "Output", outputCell)}
     </tbody>
   </table>`;
 }
@@ -267,76 +365,78 @@ function keepInSight(table, selector) {
   if (cell) table.scrollLeft = cell.offsetLeft + (cell.offsetWidth - table.clientWidth) / 2;
 }
 
-/** The column that a step is about, or null where it is about all of them. */
-function hereColumn(round, step) {
-  return roundSteps(round)[step].position;
+/** What stands where nothing is known yet. */
+const awaited = () => html`<span class="round-awaited" aria-hidden="true">`;
+
+const number = (words) => html`<span class="round-number">${words}</span>`;
+
+function draftCell({proposed, draft_probs}, position, progress, labels) {
+  if (position === proposed.length) return "";
+  if (position >= progress.drafted) return awaited();
+  const token = proposed[position];
+  return html`${miniLaw(draft_probs[position], token, "draft")}
+    ${chip(labels[token], fateOfGuess(position, progress))}
+    ${number(probability(draft_probs[position][token]))}`;
 }
 
-function draftCell({proposed, draft_probs}, position, {drafted, tested, rejectedAt}, labels) {
-  if (position === proposed.length) return "";
-  if (position >= drafted) return awaited();
-  const token = proposed[position];
-  const discarded = rejectedAt !== null && position > rejectedAt;
-  const kind = position === rejectedAt ? "rejected" : discarded ? "discarded" : position < tested ? "accepted" : "draft";
-  return html`${miniLaw(draft_probs[position], token, "draft")}${chip(labels[token], kind)}<span class="round-number">${probability(draft_probs[position][token])}</span>`;
+function fateOfGuess(position, {tested, rejectedAt}) {
+  if (position === rejectedAt) return "rejected";
+  if (position < tested) return "accepted";
+  return rejectedAt === null ? "draft" : "discarded";
 }
 
 function targetCell({proposed, target_probs}, position, {scored}) {
   if (!scored) return awaited();
-  const token = position < proposed.length ? proposed[position] : null;
-  return html`${miniLaw(target_probs[position], token, "target")}<span class="round-number">${
-    token === null ? "ready" : probability(target_probs[position][token])}</span>`;
+  const [law, guessed] = [target_probs[position], position < proposed.length];
+  return html`${miniLaw(law, guessed ? proposed[position] : null, "target")}
+    ${number(guessed ? probability(law[proposed[position]]) : "ready")}`;
 }
 
 function testCell({tests, proposed}, position, {tested, rejectedAt}) {
   if (position === proposed.length) return "";
-  if (position >= tested) return rejectedAt === null ? awaited() : html`<span class="round-number">unread</span>`;
+  if (position >= tested) return rejectedAt === null ? awaited() : number("unread");
   const {ratio, accepted} = verdict(tests[position]);
-  return html`<span class="round-gauge" aria-hidden="true"><span class="round-gauge-accept" style=${`width: ${percent(ratio)}`}></span>
-    <span class="round-gauge-u" style=${`left: ${percent(tests[position].u)}`}></span></span>
-    <span class="round-mark" style=${`color: ${role(accepted ? "accepted" : "rejected")}`}>${accepted ? "✓" : "✗"}<span class="widget-only-heard"> ${accepted ? "accepted" : "rejected"}</span></span>`;
+  const [mark, word] = accepted ? ["✓", "accepted"] : ["✗", "rejected"];
+  return html`<span class="round-gauge" aria-hidden="true">${gauge(ratio, tests[position].u)}</span>
+    <span class="round-mark" style=${`color: ${role(word)}`}>
+      ${mark}<span class="widget-only-heard"> ${word}</span>
+    </span>`;
+}
+
+/** The interval in which u is drawn: accepting up to the ratio, and where u fell. */
+function gauge(ratio, u) {
+  return html`<span class="round-gauge-accept" style=${`width: ${percent(ratio)}`}></span>
+    <span class="round-gauge-u" style=${`left: ${percent(u)}`}></span>`;
 }
 
 function outputCell({emitted, n_accepted, last_kind}, position, progress, labels) {
-  if (position >= progress.emitted) return progress.rejectedAt === null || position === progress.rejectedAt ? awaited() : "";
-  return chip(labels[emitted[position]], position < n_accepted ? "accepted" : last_kind);
-}
-
-/** What stands where nothing is known yet. */
-const awaited = () => html`<span class="round-awaited" aria-hidden="true">`;
-
-/** A law as a row of small bars; the drawn token's is solid. */
-function miniLaw(probs, token, colour) {
-  const highest = Math.max(...probs);
-  const bars = probs.map((mass, index) => svg`<rect x=${index + 0.1} width="0.8" y=${1 - mass / highest} height=${mass / highest}
-    fill=${role(colour)} fill-opacity=${index === token || token === null ? 1 : 0.35}></rect>`);
-  return svg`<svg class="round-law" viewBox=${`0 0 ${probs.length} 1`} preserveAspectRatio="none" aria-hidden="true">${bars}</svg>`;
+  if (position < progress.emitted) return chip(labels[emitted[position]], position < n_accepted ? "accepted" : last_kind);
+  return progress.rejectedAt === null || position === progress.rejectedAt ? awaited() : "";
 }
 
 /** The large picture under the table: what this step does. */
 function stepDetail(round, {kind, position}, labels) {
-  const {proposed, draft_probs, target_probs, tests, residual, emitted, n_accepted} = round;
+  const {proposed, draft_probs, target_probs, tests, emitted} = round;
   const gamma = proposed.length;
   switch (kind) {
     case "start":
-      return [title("A round in four stages"), html`<ol class="round-plan">
-        <li>The draft guesses γ = ${gamma} tokens, one after the other. That is cheap.</li>
-        <li>One pass of the target scores every position at once.</li>
-        <li>From the left, a guess stands if a uniform draw u is below min(1, p/q).</li>
-        <li>The guesses that stand are emitted, and one token more: a correction or a bonus.</li>
-      </ol>`];
-    case "draft":
-      return [title(`Guess ${position + 1}: the draft’s law q`), lawChart(labels, [["q", "draft", draft_probs[position]]], proposed[position])];
+      return [title("A round in four stages"), plan(gamma)];
+    case "draft": {
+      const chart = lawChart(labels, [["q", "draft", draft_probs[position]]], proposed[position]);
+      return [title(`Guess ${position + 1}: the draft’s law q`), chart];
+    }
     case "score":
       return [title("p (left) and q (right) of each guess"), pairChart(round, labels)];
-    case "test":
-      return [title(`Guess ${position + 1}, “${labels[tests[position].token]}”: is u below min(1, p/q)?`), testPicture(tests[position])];
+    case "test": {
+      const guess = labels[tests[position].token];
+      return [title(`Guess ${position + 1}, “${guess}”: is u below min(1, p/q)?`), testPicture(tests[position])];
+    }
     case "correction":
-      return [html`<div class="round-laws round-laws-two">
-        <div>${title("Target p (left) against draft q (right)")}${lawChart(labels, [["p", "target", target_probs[n_accepted]], ["q", "draft", draft_probs[n_accepted]]], null)}</div>
-        <div>${title("Residual: (p − q)₊, normalised")}${lawChart(labels, [["r", "correction", residual]], emitted[n_accepted])}</div></div>`];
-    case "bonus":
-      return [title("The target’s law p after the guesses"), lawChart(labels, [["p", "target", target_probs[gamma]]], emitted[gamma])];
+      return [correctionPicture(round, labels)];
+    case "bonus": {
+      const chart = lawChart(labels, [["p", "target", target_probs[gamma]]], emitted[gamma]);
+      return [title("The target’s law p after the guesses"), chart];
+    }
     default:
       return [title(`${count(emitted.length, "token")} for one target pass`), costPicture(gamma, emitted.length)];
   }
@@ -344,89 +444,67 @@ function stepDetail(round, {kind, position}, labels) {
 
 const title = (words) => html`<div class="round-detail-title">${words}</div>`;
 
+function plan(gamma) {
+  return html`<ol class="round-plan">
+    <li>The draft guesses γ = ${gamma} tokens, one after the other. That is cheap.</li>
+    <li>One pass of the target scores every position at once.</li>
+    <li>From the left, a guess stands if a uniform draw u is below min(1, p/q).</li>
+    <li>The guesses that stand are emitted, and one token more: a correction or a bonus.</li>
+  </ol>`;
+}
+
 /**
  * Draft and target mass of one guess on the scale of q, above the interval in which u is drawn: p ends where
  * acceptance does.
  */
 function testPicture({p, q, u}) {
   const {ratio, accepted} = verdict({p, q, u});
-  const bar = (share, colour, over) => html`<div class=${`round-test-bar ${over ? "round-over" : ""}`}><span style=${`width: ${percent(share)}; background: ${role(colour)}`}></span></div>`;
-  const labelPlace = `left: clamp(4.5rem, ${percent(u)}, 100% - 4.5rem); color: ${role(accepted ? "accepted" : "rejected")}`;
+  const bar = (share, colour) =>
+    html`<div class="round-test-bar"><span style=${`width: ${percent(share)}; background: ${role(colour)}`}></span></div>`;
+  const targetBar = bar(ratio, "target");
+  targetBar.classList.toggle("round-over", p > q);
+  const [colour, words] = accepted ? ["accepted", "✓ accept"] : ["rejected", "✗ reject"];
+  const place = `left: clamp(4.5rem, ${percent(u)}, 100% - 4.5rem); color: ${role(colour)}`;
   return html`<div class="round-test" aria-hidden="true">
-    <span>q = ${probability(q)}</span>${bar(1, "draft", false)}
-    <span>p = ${probability(p)}</span>${bar(ratio, "target", p > q)}
+    <span>q = ${probability(q)}</span>${bar(1, "draft")}
+    <span>p = ${probability(p)}</span>${targetBar}
     <span>p/q = ${probability(p / q)}</span>
-    <div class="round-test-gauge"><span class="round-gauge-accept" style=${`width: ${percent(ratio)}`}></span>
-      <span class="round-gauge-u" style=${`left: ${percent(u)}`}></span>
-      <span class="round-test-u" style=${labelPlace}>u = ${probability(u)} ${accepted ? "✓ accept" : "✗ reject"}</span></div>
+    <div class="round-test-gauge">
+      ${gauge(ratio, u)}<span class="round-test-u" style=${place}>u = ${probability(u)} ${words}</span>
+    </div>
+  </div>`;
+}
+
+/** Where p rises above q, and the law that this leaves for the correction. */
+function correctionPicture({draft_probs, target_probs, residual, emitted, n_accepted}, labels) {
+  const [p, q] = [target_probs[n_accepted], draft_probs[n_accepted]];
+  const pair = [["p", "target", p], ["q", "draft", q]];
+  return html`<div class="round-laws round-laws-two">
+    <div>${title("Target p (left) against draft q (right)")}${lawChart(labels, pair, null)}</div>
+    <div>${title("Residual: (p − q)₊, normalised")}${
+      lawChart(labels, [["r", "correction", residual]], emitted[n_accepted])}</div>
   </div>`;
 }
 
 /** What the emitted tokens cost, with the draft and without: a box per pass. */
 function costPicture(gamma, tokens) {
-  const boxes = (number, kind) => Array.from({length: number}, () => html`<span class=${`round-pass round-pass-${kind}`}>`);
+  const boxes = (many, kind) => Array.from({length: many}, () => html`<span class=${`round-pass round-pass-${kind}`}>`);
   return html`<div class="round-cost">
-    <span>This round</span><div>${boxes(gamma, "draft")}${boxes(1, "target")}</div><span>${count(gamma, "draft step")}, 1 target pass</span>
-    <span>Plain decoding</span><div>${boxes(tokens, "target")}</div><span>${tokens} target pass${tokens === 1 ? "" : "es"}, the same law</span>
+    <span>This round</span>
+    <div>${boxes(gamma, "draft")}${boxes(1, "target")}</div>
+    <span>${count(gamma, "draft step")}, 1 target pass</span>
+    <span>Plain decoding</span>
+    <div>${boxes(tokens, "target")}</div>
+    <span>${tokens} target pass${tokens === 1 ? "" : "es"}, the same law</span>
   </div>`;
-}
-
-const CHART_HEIGHT = 124;
-const TOKENS_SHOWN = 8;
-
-/** The tokens a chart has room for: all of a small vocabulary, else the likeliest ones and the drawn one, by id. */
-export function tokensToShow(laws, drawn) {
-  const tokens = laws[0].map((_, token) => token);
-  if (tokens.length <= TOKENS_SHOWN) return tokens;
-  const weight = (token) => (token === drawn ? Infinity : Math.max(...laws.map((law) => law[token])));
-  return tokens.sort((a, b) => weight(b) - weight(a)).slice(0, TOKENS_SHOWN).sort((a, b) => a - b);
-}
-
-/** Laws side by side, token by token. `series` lists [name, role, probabilities]; the drawn token's bars are solid. */
-function lawChart(labels, series, drawn) {
-  const tokens = tokensToShow(series.map(([, , probs]) => probs), drawn);
-  const bars = tokens.flatMap((token) => series.map(([name, colour, probs]) => ({token, name, colour, mass: probs[token]})));
-  const hidden = labels.length - tokens.length;
-  const chart = responsive((width) => barChart({
-    width, bars, group: "token", groups: tokens, names: series.map(([name]) => name),
-    groupName: (token) => labels[token],
-    faint: ({token}) => drawn !== null && token !== drawn,
-    label: `${series.map(([name]) => name).join(" and ")} by token${drawn === null ? "" : `; drawn: ${labels[drawn]}`}`
-  }));
-  return hidden > 0 ? html`${chart}<span class="round-number">and ${count(hidden, "less likely token")}</span>` : chart;
 }
 
 /** p and q of every guess: the numbers that the tests will use. */
 function pairChart({proposed, draft_probs, target_probs}, labels) {
-  const positions = proposed.map((_, position) => position);
-  const bars = positions.flatMap((position) => [
-    {position, name: "p", colour: "target", mass: target_probs[position][proposed[position]]},
-    {position, name: "q", colour: "draft", mass: draft_probs[position][proposed[position]]}
+  const bars = proposed.flatMap((token, group) => [
+    {group, name: "p", colour: "target", mass: target_probs[group][token]},
+    {group, name: "q", colour: "draft", mass: draft_probs[group][token]}
   ]);
-  return responsive((width) => barChart({
-    width, bars, group: "position", groups: positions, names: ["p", "q"],
-    groupName: (position) => `${position + 1}: ${labels[proposed[position]]}`,
-    faint: () => false,
-    label: "p and q of each guess"
-  }));
-}
-
-function barChart({width, bars, group, groups, names, groupName, faint, label}) {
-  const place = {fx: group, x: "name", y: "mass"};
-  const barWidth = width / bars.length;
-  const alone = names.length === 1;
-  return plot({
-    label, width, height: CHART_HEIGHT, marginLeft: 0, marginRight: 0, marginTop: 18, marginBottom: 22,
-    fx: {domain: groups, label: null, padding: 0.15, tickFormat: groupName, axis: "bottom"},
-    x: {domain: names, axis: null, padding: 0.08},
-    y: {axis: null, domain: [0, Math.max(...bars.map(({mass}) => mass))]},
-    marks: [
-      Plot.barY(bars, {...place, fill: ({colour}) => role(colour), fillOpacity: (bar) => (faint(bar) ? 0.35 : 1)}),
-      Plot.text(barWidth < 24 ? [] : bars, {
-        ...place, dy: -9, fill: ({colour}) => role(colour), fontSize: barWidth < 36 ? 10.5 : 12,
-        text: ({name, mass}) => (alone || barWidth < 48 ? probability(mass) : `${name} ${probability(mass)}`)
-      }),
-      Plot.ruleY([0], {stroke: "var(--widget-line)"})
-    ]
-  });
+  const groupName = (group) => `${group + 1}: ${labels[proposed[group]]}`;
+  return groupedBars({bars, groupName, label: "p and q of each guess"});
 }

@@ -51,7 +51,8 @@ export function recordedPoints(grid, alpha, c) {
       Math.abs(point.tokens / expectedAcceptedTokens(alpha, gamma) - 1),
       Math.abs(point.speedup / speculativeSpeedup(alpha, gamma, c) - 1)
     );
-    if (apart > 1e-5) throw new Error(`speedup explorer: the recorded point at α = ${alpha}, γ = ${gamma} is off the curve`);
+    if (apart > 1e-5)
+      throw new Error(`speedup explorer: the recorded point at α = ${alpha}, γ = ${gamma} is off the curve`);
     return point;
   });
 }
@@ -59,7 +60,9 @@ export function recordedPoints(grid, alpha, c) {
 /** What the widget shows, as numbers. */
 export function speedupState(alpha, gamma, c) {
   return {
-    alpha, gamma, c,
+    alpha,
+    gamma,
+    c,
     tokens: expectedAcceptedTokens(alpha, gamma),
     speedup: speculativeSpeedup(alpha, gamma, c),
     bestGamma: bestGamma(alpha, c)
@@ -72,9 +75,7 @@ export function describeSpeedup({alpha, gamma, c, tokens, speedup, bestGamma: be
   if (best === 0) return `${setting} No γ wins here: any gain needs α > c.`;
   const peak = times(speculativeSpeedup(alpha, best, c));
   const edge = best === MAX_GAMMA ? " or more" : "";
-  return gamma === best
-    ? `${setting} This γ is the best one.`
-    : `${setting} Best is γ = ${best}${edge}, with ${peak}.`;
+  return gamma === best ? `${setting} This γ is the best one.` : `${setting} Best is γ = ${best}${edge}, with ${peak}.`;
 }
 
 /** What the key says about Python's points. */
@@ -85,9 +86,14 @@ export function describeRecord({c, alphas}, points) {
 
 const CSS = `
   .widget-speedup .speedup-controls { display: grid; grid-template-columns: 1fr; gap: .5rem 1.5rem; }
-  .widget-speedup .speedup-plots { display: grid; grid-template-columns: minmax(0, 1fr); gap: .75rem 1.5rem; margin-top: .75rem; }
+  .widget-speedup .speedup-plots {
+    display: grid; grid-template-columns: minmax(0, 1fr); gap: .75rem 1.5rem; margin-top: .75rem;
+  }
   .widget-speedup .speedup-title { font-weight: 600; }
-  .widget-speedup .speedup-key { display: flex; flex-wrap: wrap; gap: .125rem 1rem; margin: .5rem 0 0; padding: 0; color: var(--role-muted); font-size: .8125rem; list-style: none; }
+  .widget-speedup .speedup-key {
+    display: flex; flex-wrap: wrap; gap: .125rem 1rem; margin: .5rem 0 0; padding: 0; color: var(--role-muted);
+    font-size: .8125rem; list-style: none;
+  }
   .widget-speedup .speedup-key svg { width: 1em; height: 1em; vertical-align: -.125em; overflow: visible; }
   @container (min-width: 34rem) {
     .widget-speedup .speedup-controls { grid-template-columns: repeat(3, minmax(0, 1fr)); }
@@ -106,7 +112,12 @@ export function speedupExplorer(grid, {alpha = 0.8, gamma = 4, c = 0.1} = {}) {
   const sliders = {
     alpha: range([0, 1], {label: "α, acceptance rate", name: "α, acceptance rate", value: alpha, step: 0.01}),
     gamma: range([1, MAX_GAMMA], {label: "γ, guesses a round", name: "γ, guesses a round", value: gamma, step: 1}),
-    c: range([0, 1], {label: "c, cost of a guess", name: "c, cost of one draft step in target passes", value: c, step: 0.01})
+    c: range([0, 1], {
+      label: "c, cost of a guess",
+      name: "c, cost of one draft step in target passes",
+      value: c,
+      step: 0.01
+    })
   };
   const tokensPlot = responsive((width) => drawTokens(width, frame.root.value, points()));
   const speedupPlot = responsive((width) => drawSpeedup(width, frame.root.value, points()));
@@ -160,10 +171,22 @@ function drawTokens(width, state, recorded) {
   const ceiling = state.alpha < 1 ? 1 / (1 - state.alpha) : Infinity;
   const top = topLevel(curve, "tokens");
   return drawCurve({
-    width, top, state, curve, recorded, channel: "tokens", shown: (value) => value.toFixed(2),
+    width,
+    top,
+    state,
+    curve,
+    recorded,
+    channel: "tokens",
+    shown: (value) => value.toFixed(2),
     label: `Tokens per target pass against γ: ${state.tokens.toFixed(2)} at γ = ${state.gamma}`,
     background: [
-      Plot.line(curve, {x: "gamma", y: (point) => Math.min(point.gamma + 1, top), filter: (point) => point.gamma < top, stroke: role("muted"), strokeDasharray: "2,3"}),
+      Plot.line(curve, {
+        x: "gamma",
+        y: (point) => Math.min(point.gamma + 1, top),
+        filter: (point) => point.gamma < top,
+        stroke: role("muted"),
+        strokeDasharray: "2,3"
+      }),
       ceiling <= top && Plot.ruleY([ceiling], {stroke: role("muted"), strokeDasharray: "8,4"})
     ]
   });
@@ -173,16 +196,20 @@ function drawSpeedup(width, state, recorded) {
   const curve = curves(state.alpha, state.c);
   const best = curve[state.bestGamma];
   return drawCurve({
-    width, top: topLevel(curve, "speedup"), state, curve, recorded, channel: "speedup", shown: times,
+    width,
+    top: topLevel(curve, "speedup"),
+    state,
+    curve,
+    recorded,
+    channel: "speedup",
+    shown: times,
     label: `Speed-up against γ: ${times(state.speedup)} at γ = ${state.gamma}, best at γ = ${state.bestGamma}`,
     background: [
       Plot.rectY([1], {x1: -0.5, x2: MAX_GAMMA + 0.5, y1: 0, y2: 1, fill: role("rejected"), fillOpacity: 0.08}),
       Plot.ruleY([1], {stroke: role("rejected")}),
       note("slower than plain decoding", "rejected")
     ],
-    foreground: [
-      Plot.dot([best], {x: "gamma", y: "speedup", dy: -14, symbol: "star", r: 6, fill: role("accepted")})
-    ]
+    foreground: [Plot.dot([best], {x: "gamma", y: "speedup", dy: -14, symbol: "star", r: 6, fill: role("accepted")})]
   });
 }
 
@@ -191,8 +218,21 @@ function drawCurve({width, top, state, curve, recorded, channel, shown, label, b
   const here = curve[state.gamma];
   const side = state.gamma > MAX_GAMMA / 2 ? "end" : "start";
   return plot({
-    label, width, height: PLOT_HEIGHT, marginLeft: 28, marginRight: 8, marginTop: 12, marginBottom: 34,
-    x: {domain: [-0.5, MAX_GAMMA + 0.5], ticks: [0, 4, 8, 12, 16], tickFormat: "d", label: "γ, guesses a round", labelArrow: "none", labelAnchor: "center"},
+    label,
+    width,
+    height: PLOT_HEIGHT,
+    marginLeft: 28,
+    marginRight: 8,
+    marginTop: 12,
+    marginBottom: 34,
+    x: {
+      domain: [-0.5, MAX_GAMMA + 0.5],
+      ticks: [0, 4, 8, 12, 16],
+      tickFormat: "d",
+      label: "γ, guesses a round",
+      labelArrow: "none",
+      labelAnchor: "center"
+    },
     y: {domain: [0, top], ticks: 5, label: null, grid: true},
     marks: [
       ...background.filter(Boolean),
@@ -203,8 +243,17 @@ function drawCurve({width, top, state, curve, recorded, channel, shown, label, b
       Plot.dot([here], {x: "gamma", y: channel, r: 5.5, fill: role("target"), stroke: "var(--widget-paper)"}),
       ...foreground,
       Plot.text([here], {
-        x: "gamma", frameAnchor: "top", text: (point) => shown(point[channel]), textAnchor: side, dx: side === "end" ? -6 : 6, dy: -6,
-        fontWeight: 700, fontSize: 15, fill: role("target"), stroke: "var(--widget-paper)", strokeWidth: 4
+        x: "gamma",
+        frameAnchor: "top",
+        text: (point) => shown(point[channel]),
+        textAnchor: side,
+        dx: side === "end" ? -6 : 6,
+        dy: -6,
+        fontWeight: 700,
+        fontSize: 15,
+        fill: role("target"),
+        stroke: "var(--widget-paper)",
+        strokeWidth: 4
       })
     ]
   });
@@ -213,7 +262,13 @@ function drawCurve({width, top, state, curve, recorded, channel, shown, label, b
 /** Words in the corner under the curve. */
 function note(words, colour) {
   return Plot.text([words], {
-    frameAnchor: "bottom-right", dx: -8, dy: -4, text: (text) => text, fill: role(colour), stroke: "var(--widget-paper)", strokeWidth: 3
+    frameAnchor: "bottom-right",
+    dx: -8,
+    dy: -4,
+    text: (text) => text,
+    fill: role(colour),
+    stroke: "var(--widget-paper)",
+    strokeWidth: 3
   });
 }
 

@@ -21,9 +21,18 @@ test("an unknown rule is an error", () => {
 
 test("the lab says whether the law is p, and by how much it misses", () => {
   const labels = ["a", "b", "c"];
-  const [p, q] = [[0.5, 0.3, 0.2], [0.2, 0.3, 0.5]];
-  assert.match(describeLab(labState(p, q, "correct"), labels), /0\.30 apart.*α = 0\.70.*exactly what is missing.*law p\.$/);
-  assert.match(describeLab(labState(p, q, "residual_from_p"), labels), /misses p by 0\.15: “a” comes out with 0\.35 instead of 0\.50\.$/);
+  const [p, q] = [
+    [0.5, 0.3, 0.2],
+    [0.2, 0.3, 0.5]
+  ];
+  assert.match(
+    describeLab(labState(p, q, "correct"), labels),
+    /0\.30 apart.*α = 0\.70.*exactly what is missing.*law p\.$/
+  );
+  assert.match(
+    describeLab(labState(p, q, "residual_from_p"), labels),
+    /misses p by 0\.15: “a” comes out with 0\.35 instead of 0\.50\.$/
+  );
   assert.match(describeLab(labState(p, p, "accept_all"), labels), /two laws agree/);
   assert.match(describeLab(labState([1, 0], [0.4, 0.6], "residual_from_p"), labels), /residual happens to be p/);
 });
@@ -46,7 +55,12 @@ test("the peaks that the text names", () => {
 });
 
 test("no γ wins unless α > c, and the sentence says so", () => {
-  for (const [alpha, c] of [[0.1, 0.1], [0.05, 0.3], [0, 0], [0.5, 1]]) {
+  for (const [alpha, c] of [
+    [0.1, 0.1],
+    [0.05, 0.3],
+    [0, 0],
+    [0.5, 1]
+  ]) {
     assert.match(describeSpeedup(speedupState(alpha, 3, c)), /No γ wins here: any gain needs α > c\./);
   }
   assert.doesNotMatch(describeSpeedup(speedupState(0.11, 3, 0.1)), /No γ wins/);

@@ -4,7 +4,12 @@ import assert from "node:assert/strict";
 import {test} from "node:test";
 import {labState} from "../../widgets/accept-lab.js";
 import {
-  acceptanceRate, outputLaw, residualDistribution, RULES, setProbability, totalVariation
+  acceptanceRate,
+  outputLaw,
+  residualDistribution,
+  RULES,
+  setProbability,
+  totalVariation
 } from "../../widgets/lib/distributions.js";
 import {bestGamma, expectedAcceptedTokens, speculativeSpeedup} from "../../widgets/speedup-explorer.js";
 import {assertClose, fixture} from "./fixtures.js";
@@ -40,10 +45,14 @@ test("only the correct rule gives p", () => {
 
 test("tokens per pass, speed-up and best γ over the grid, edges included", () => {
   for (const {alpha, values} of grid.tokens) {
-    grid.gammas.forEach((gamma, index) => assertClose(expectedAcceptedTokens(alpha, gamma), values[index], `tokens at ${alpha}, ${gamma}`));
+    grid.gammas.forEach((gamma, index) =>
+      assertClose(expectedAcceptedTokens(alpha, gamma), values[index], `tokens at ${alpha}, ${gamma}`)
+    );
   }
   for (const {alpha, c, values, best_gamma} of grid.speedups) {
-    grid.gammas.forEach((gamma, index) => assertClose(speculativeSpeedup(alpha, gamma, c), values[index], `speed-up at ${alpha}, ${gamma}, ${c}`));
+    grid.gammas.forEach((gamma, index) =>
+      assertClose(speculativeSpeedup(alpha, gamma, c), values[index], `speed-up at ${alpha}, ${gamma}, ${c}`)
+    );
     assert.equal(bestGamma(alpha, c, grid.gammas[grid.gammas.length - 1]), best_gamma, `best γ at ${alpha}, ${c}`);
   }
 });

@@ -13,12 +13,16 @@ const WIDGETS = new URL("../../widgets/", import.meta.url);
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
 const names = (await readdir(WIDGETS, {recursive: true})).filter((name) => name.endsWith(".js"));
-const sources = new Map(await Promise.all(names.map(async (name) => [name, await readFile(new URL(name, WIDGETS), "utf8")])));
+const sources = new Map(
+  await Promise.all(names.map(async (name) => [name, await readFile(new URL(name, WIDGETS), "utf8")]))
+);
 
 const asES2020 = (source) => parse(source, {ecmaVersion: 2020, sourceType: "module"});
 
 function importedFrom(source) {
-  return asES2020(source).body.filter((node) => node.source).map((node) => node.source.value);
+  return asES2020(source)
+    .body.filter((node) => node.source)
+    .map((node) => node.source.value);
 }
 
 test("every module is ES2020", () => {
@@ -55,7 +59,8 @@ test("the vendored bundle has the bytes that the lock file gives", async () => {
 test("the bundle exports what chapters and widgets draw with", async () => {
   const vendor = await import("../../widgets/vendor/observable.js");
   assert.deepEqual(Object.keys(vendor).sort(), ["Inputs", "Plot", "d3", "htl", "html", "md", "svg"]);
-  for (const name of ["scaleLinear", "hierarchy", "format", "max", "line"]) assert.equal(typeof vendor.d3[name], "function", name);
+  for (const name of ["scaleLinear", "hierarchy", "format", "max", "line"])
+    assert.equal(typeof vendor.d3[name], "function", name);
   assert.equal(typeof vendor.Plot.plot, "function");
   assert.equal(typeof vendor.Inputs.range, "function");
 });

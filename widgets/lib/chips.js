@@ -14,7 +14,9 @@ const CSS = `
   .widget-chip > .chip-mark { flex: none; overflow: visible; color: var(--role); font-weight: 700; }
   .widget-chip.chip-context { background: none; }
   .widget-chip.chip-draft { border-style: dashed; }
-  .widget-chip.chip-discarded { border-style: dotted; background: none; color: var(--role-muted); text-decoration: line-through; }
+  .widget-chip.chip-discarded {
+    border-style: dotted; background: none; color: var(--role-muted); text-decoration: line-through;
+  }
 `;
 
 /** What can become of a token: its colour, a mark, and the word that a screen reader hears. */
@@ -37,6 +39,6 @@ export function chip(label, kind) {
   addStyles("chips", CSS);
   const {colour, mark, word} = CHIP_KINDS[kind];
   return html`<span class=${`widget-chip chip-${kind}`} style=${`--role: ${role(colour)}`}>${
-    mark && html`<span class="chip-mark" aria-hidden="true">${mark}</span>`}<span>${label}</span>${
-    word && html`<span class="widget-only-heard"> ${word}</span>`}</span>`;
+    mark && html`<span class="chip-mark" aria-hidden="true">${mark}</span>`
+  }<span>${label}</span>${word && html`<span class="widget-only-heard"> ${word}</span>`}</span>`;
 }

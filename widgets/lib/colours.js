@@ -25,16 +25,20 @@ export const role = (name) => `var(--role-${name})`;
 
 /** Defines the colour variables on the page. It follows the book's theme switch, Quarto's, or else the system. */
 export function useColours() {
-  addStyles("colours", `
+  addStyles(
+    "colours",
+    `
     :root, [data-theme="light"], body.quarto-light { ${variables(0)} }
     @media (prefers-color-scheme: dark) { :root:not([data-theme]) { ${variables(1)} } }
     [data-theme="dark"], body.quarto-dark { ${variables(1)} }
     @media print { :root, [data-theme], body.quarto-dark { ${variables(0)} } }
-  `);
+  `
+  );
 }
 
 function variables(theme) {
-  const declare = (prefix, colours) => Object.entries(colours).map(([name, pair]) => `--${prefix}-${name}: ${pair[theme]};`);
+  const declare = (prefix, colours) =>
+    Object.entries(colours).map(([name, pair]) => `--${prefix}-${name}: ${pair[theme]};`);
   const scheme = `--widget-scheme: ${["light", "dark"][theme]};`;
   return [...declare("role", ROLES), ...declare("widget", SURFACES), scheme].join(" ");
 }

@@ -19,7 +19,9 @@ const CSS = `
   .widget form.widget-range input[type="range"] {
     flex: 1 1 0; width: auto; min-width: 0; height: 1.75rem; margin: 0; accent-color: var(--role-target);
   }
-  .widget form.widget-choice > div { display: flex; flex-wrap: wrap; gap: .25rem; width: 100%; max-width: none; margin: 0; }
+  .widget form.widget-choice > div {
+    display: flex; flex-wrap: wrap; gap: .25rem; width: 100%; max-width: none; margin: 0;
+  }
   .widget form.widget-choice div > label {
     position: relative; display: block; width: auto; margin: 0; padding: .25rem .625rem; font: inherit; cursor: pointer;
     border: 1px solid var(--widget-line); border-radius: .375rem; background: var(--widget-paper); white-space: nowrap;
@@ -28,8 +30,12 @@ const CSS = `
   .widget form.widget-choice div > label:has(:checked) {
     border-color: var(--role-target); background: color-mix(in srgb, var(--role-target) 13%, var(--widget-paper)); font-weight: 600;
   }
-  .widget form.widget-choice div > label:has(:focus-visible) { outline: 2px solid var(--role-target); outline-offset: 2px; }
-  .widget form.widget-choice input { position: absolute; inset: 0; width: 100%; height: 100%; margin: 0; opacity: 0; cursor: pointer; }
+  .widget form.widget-choice div > label:has(:focus-visible) {
+    outline: 2px solid var(--role-target); outline-offset: 2px;
+  }
+  .widget form.widget-choice input {
+    position: absolute; inset: 0; width: 100%; height: 100%; margin: 0; opacity: 0; cursor: pointer;
+  }
 `;
 
 /**

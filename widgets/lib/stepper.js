@@ -15,7 +15,9 @@ const CSS = `
   }
   .widget-stepper svg { width: 1rem; height: 1rem; fill: currentColor; }
   .widget-stepper .stepper-place { display: flex; flex: 1 1 10rem; gap: .5rem; align-items: center; min-width: 0; }
-  .widget-stepper input { flex: 1; min-width: 5rem; height: 2.25rem; margin: 0 0 0 .25rem; accent-color: var(--role-target); }
+  .widget-stepper input {
+    flex: 1; min-width: 5rem; height: 2.25rem; margin: 0 0 0 .25rem; accent-color: var(--role-target);
+  }
   .widget-stepper output { color: var(--role-muted); white-space: nowrap; }
 `;
 
