@@ -300,8 +300,12 @@ function slider(which, label, set) {
     const {left, width} = track.getBoundingClientRect();
     move((clientX - left) / width);
   };
-  // A finger that comes down may be about to scroll the page: it moves the bar only when it slides along or lifts.
+  // A finger may be about to scroll the page: it moves the bar only when it slides along it or taps it.
+  let start = null;
+  const scrolls = ({pointerType, clientX, clientY}) =>
+    pointerType === "touch" && Math.abs(clientY - start.clientY) > Math.abs(clientX - start.clientX);
   track.addEventListener("pointerdown", (event) => {
+    start = event;
     track.setPointerCapture(event.pointerId);
     track.focus({focusVisible: false, preventScroll: true});
     event.preventDefault();
@@ -309,7 +313,7 @@ function slider(which, label, set) {
   });
   for (const type of ["pointermove", "pointerup"]) {
     track.addEventListener(type, (event) => {
-      if (track.hasPointerCapture(event.pointerId)) follow(event);
+      if (track.hasPointerCapture(event.pointerId) && !scrolls(event)) follow(event);
     });
   }
 
