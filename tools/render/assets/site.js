@@ -39,6 +39,7 @@ function switchTheme() {
 }
 
 function addCopyButtons() {
+  if (!navigator.clipboard) return; // browsers offer it only over HTTPS and on this machine
   for (const block of all(".code-block")) {
     const label = element("span", {className: "visually-hidden", textContent: "Copy code"});
     const icon = element("span", {className: "icon"});
