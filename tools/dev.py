@@ -87,10 +87,9 @@ def set_up(requirement_set: str) -> None:
         print("setting up .venv")
         _create_venv()
     with_package = requirement_set in SETS_WITH_PACKAGE
-    sources = [
-        *sorted((ROOT / "requirements").glob("*.txt")),
-        *([ROOT / "pyproject.toml"] if with_package else []),
-    ]
+    sources = sorted((ROOT / "requirements").glob("*.txt"))
+    if with_package:
+        sources.append(ROOT / "pyproject.toml")
     stamp = VENV / f".installed-{requirement_set}"
     asked = _digest(*sources)
     if stamp.exists() and stamp.read_text() == asked:
@@ -122,15 +121,8 @@ def set_up_node() -> None:
     if stamp.exists() and stamp.read_text() == asked:
         return
     print("installing package-lock.json into node_modules", flush=True)
-    run(
-        "npm",
-        "ci",
-        "--ignore-scripts",
-        "--prefer-offline",
-        "--no-audit",
-        "--no-fund",
-        "--loglevel=error",
-    )
+    quietly = ("--no-audit", "--no-fund", "--loglevel=error")
+    run("npm", "ci", "--ignore-scripts", "--prefer-offline", *quietly)
     stamp.write_text(asked)
 
 
@@ -261,12 +253,11 @@ def test(names: list[str]) -> None:
         raise DevError(f"unknown layers {unknown}; there are: {', '.join(LAYERS)}")
     set_up("test")
     set_up_node()
-    chromium = find_chromium() or _install_chromium()
     results = []
     for name in names or LAYERS:
         layer = LAYERS[name]
         print(f"\n{name}: {layer.guards}", flush=True)
-        if layer.needs_chromium and chromium is None:
+        if layer.needs_chromium and not (find_chromium() or _install_chromium()):
             results.append((name, "failed" if IN_CI else "skipped", [_NO_CHROMIUM]))
             print(_NO_CHROMIUM)
             continue
@@ -444,6 +435,8 @@ def main() -> None:
         function(**options)
     except DevError as error:
         raise SystemExit(f"dev.py: {error}") from None
+    except KeyboardInterrupt:  # how a preview or a lab ends
+        raise SystemExit(130) from None
 
 
 if __name__ == "__main__":
