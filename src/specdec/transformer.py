@@ -11,6 +11,67 @@ from torch import Tensor, nn
 from specdec.checks import check_at_least
 
 
+class KVCache:
+    """Keys and values of the tokens that a model has seen, so that it need not see them again.
+
+    One cache belongs to one model and one batch of sequences. Entries stand in the order in which the
+    tokens were fed; after a tree pass that is the order of the tree's nodes.
+    """
+
+    def __init__(self) -> None:
+        self._layers: list[
+            tuple[Tensor, Tensor]
+        ] = []  # per layer, two of (B, H, length, D / H)
+
+    @property
+    def length(self) -> int:
+        """How many tokens it holds."""
+        return self._layers[0][0].shape[2] if self._layers else 0
+
+    def append(self, layer: int, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
+        """Add the entries (B, H, T, D / H) of new tokens to a layer; return all that it holds then."""
+        if layer == len(self._layers):
+            self._layers.append((key, value))
+        else:
+            past_key, past_value = self._layers[layer]
+            self._layers[layer] = (
+                torch.cat([past_key, key], 2),
+                torch.cat([past_value, value], 2),
+            )
+        return self._layers[layer]
+
+    def truncate(self, length: int) -> None:
+        """Roll back to the first ``length`` entries.
+
+        Raises:
+            ValueError: it holds fewer, or ``length`` is negative.
+        """
+        if check_at_least(length, 0, "length") > self.length:
+            raise ValueError(
+                f"length must be at most {self.length}, what the cache holds; got {length}"
+            )
+        self._layers = [
+            (key[:, :, :length], value[:, :, :length]) for key, value in self._layers
+        ]
+
+    def gather(self, indices: list[int]) -> None:
+        """Keep just the entries at ``indices``, in that order: the context and one path of a tree, say.
+
+        Raises:
+            ValueError: an index is outside the cache or stands twice.
+        """
+        outside = [index for index in indices if not 0 <= index < self.length]
+        if outside or len(set(indices)) < len(indices):
+            raise ValueError(
+                f"indices must be different ones in 0..{self.length - 1}, got {indices}"
+            )
+        picked = torch.tensor(indices, dtype=torch.long)
+        self._layers = [
+            tuple(entries.index_select(2, picked.to(entries.device)) for entries in layer)
+            for layer in self._layers
+        ]
+
+
 class GPTModel(nn.Module):
     """A decoder-only transformer with learned positions and pre-norm blocks.
 
@@ -50,9 +111,7 @@ class GPTModel(nn.Module):
             )
         self.vocab_size = vocab_size
         self.max_seq_len = max_seq_len
-        with torch.random.fork_rng(
-            devices=[]
-        ):  # torch's own initial draws are replaced at once
+        with torch.random.fork_rng(devices=[]):  # torch's own draws are replaced at once
             self.token_embedding = nn.Embedding(vocab_size, embed_dim)
             self.position_embedding = nn.Embedding(max_seq_len, embed_dim)
             self.blocks = nn.ModuleList(
@@ -62,32 +121,88 @@ class GPTModel(nn.Module):
             self.lm_head = nn.Linear(embed_dim, vocab_size, bias=False)
         initialise_portably(self, generator)
 
-    def features(self, ids: Tensor) -> Tensor:
+    def features(
+        self,
+        ids: Tensor,
+        cache: KVCache | None = None,
+        mask: Tensor | None = None,
+        positions: Tensor | None = None,
+    ) -> Tensor:
         """Map token ids (B, T) to features (B, T, D).
 
+        Args:
+            ids: tokens that the model has not seen yet.
+            cache: holds the P tokens seen before and takes in the new ones; None is an empty past.
+            mask: (T, P + T) bool, true where a new token may look; None lets each look at the past, at
+                itself and at the new ones before it. For a tree: the past, its ancestors, itself.
+            positions: (T,) position of each new token; None counts on from the past. In a tree they go
+                by depth, so that siblings share one.
+
         Raises:
-            ValueError: no token, more tokens than positions, or a token outside the vocabulary.
+            ValueError: no token, a token outside the vocabulary, a position that the model does not
+                have, or a mask of another shape or with a row that sees nothing.
         """
+        past = cache.length if cache is not None else 0
         self._check_ids(ids)
-        positions = torch.arange(ids.shape[1], device=ids.device)  # (T,)
+        time = ids.shape[1]
+        if positions is None:
+            positions = torch.arange(past, past + time, device=ids.device)
+        if mask is None:
+            mask = causal_mask(time, past).to(ids.device)
+        self._check_positions(positions, time)
+        _check_mask(mask, time, past)
         hidden = self.token_embedding(ids) + self.position_embedding(positions)  # (B, T, D)
-        for block in self.blocks:
-            hidden = block(hidden)
+        for layer, block in enumerate(self.blocks):
+            hidden = block(hidden, mask, cache, layer)
         return self.final_norm(hidden)
 
-    def forward(self, ids: Tensor) -> Tensor:
-        """Map token ids (B, T) to next-token logits (B, T, V)."""
-        return self.lm_head(self.features(ids))
+    def forward(
+        self,
+        ids: Tensor,
+        cache: KVCache | None = None,
+        mask: Tensor | None = None,
+        positions: Tensor | None = None,
+    ) -> Tensor:
+        """Map token ids (B, T) to next-token logits (B, T, V); arguments as in :meth:`features`."""
+        return self.lm_head(self.features(ids, cache, mask, positions))
 
     def _check_ids(self, ids: Tensor) -> None:
-        if ids.dim() != 2 or not 1 <= ids.shape[1] <= self.max_seq_len:
+        if ids.dim() != 2 or ids.numel() == 0:
             raise ValueError(
-                f"ids must have shape (B, T) with T in 1..{self.max_seq_len}, got shape {tuple(ids.shape)}"
+                f"ids must have shape (B, T) and hold at least one token, got shape {tuple(ids.shape)}"
             )
-        if ids.numel() and not (0 <= int(ids.min()) and int(ids.max()) < self.vocab_size):
+        if not (0 <= int(ids.min()) and int(ids.max()) < self.vocab_size):
             raise ValueError(
                 f"ids must lie in 0..{self.vocab_size - 1}, got {ids.min()}..{ids.max()}"
             )
+
+    def _check_positions(self, positions: Tensor, time: int) -> None:
+        if positions.shape != (time,):
+            raise ValueError(
+                f"positions must have shape ({time},), one for each new token, got {tuple(positions.shape)}"
+            )
+        if not (0 <= int(positions.min()) and int(positions.max()) < self.max_seq_len):
+            raise ValueError(
+                f"the model has positions 0..{self.max_seq_len - 1}, the tokens reach from"
+                f" {positions.min()} to {positions.max()}: shorten the text"
+            )
+
+
+def causal_mask(time: int, past: int = 0) -> Tensor:
+    """(T, P + T) bool: each of T new tokens sees the P past ones, itself and the new ones before it."""
+    return torch.ones(time, past + time, dtype=torch.bool).tril(diagonal=past)
+
+
+def _check_mask(mask: Tensor, time: int, past: int) -> None:
+    if mask.dtype != torch.bool or mask.shape != (time, past + time):
+        raise ValueError(
+            f"mask must be bool of shape ({time}, {past + time}), new tokens by all tokens,"
+            f" got {mask.dtype} of shape {tuple(mask.shape)}"
+        )
+    if not bool(mask.any(dim=1).all()):
+        raise ValueError(
+            "mask must let each new token see at least one token, itself for example"
+        )
 
 
 class Block(nn.Module):
@@ -96,7 +211,7 @@ class Block(nn.Module):
     def __init__(self, embed_dim: int, num_heads: int) -> None:
         super().__init__()
         self.attention_norm = nn.LayerNorm(embed_dim)
-        self.attention = CausalSelfAttention(embed_dim, num_heads)
+        self.attention = SelfAttention(embed_dim, num_heads)
         self.mlp_norm = nn.LayerNorm(embed_dim)
         self.mlp = nn.Sequential(
             nn.Linear(embed_dim, 4 * embed_dim),
@@ -104,13 +219,15 @@ class Block(nn.Module):
             nn.Linear(4 * embed_dim, embed_dim),
         )
 
-    def forward(self, hidden: Tensor) -> Tensor:
-        hidden = hidden + self.attention(self.attention_norm(hidden))
+    def forward(
+        self, hidden: Tensor, mask: Tensor, cache: KVCache | None = None, layer: int = 0
+    ) -> Tensor:
+        hidden = hidden + self.attention(self.attention_norm(hidden), mask, cache, layer)
         return hidden + self.mlp(self.mlp_norm(hidden))  # (B, T, D)
 
 
-class CausalSelfAttention(nn.Module):
-    """Multi-head attention in which each position sees itself and what came before.
+class SelfAttention(nn.Module):
+    """Multi-head attention in which each new token sees what the mask lets it see.
 
     Source: Vaswani et al. 2017, section 3.2.
     """
@@ -121,20 +238,23 @@ class CausalSelfAttention(nn.Module):
         self.query_key_value = nn.Linear(embed_dim, 3 * embed_dim)
         self.output = nn.Linear(embed_dim, embed_dim)
 
-    def forward(self, hidden: Tensor) -> Tensor:
+    def forward(
+        self, hidden: Tensor, mask: Tensor, cache: KVCache | None = None, layer: int = 0
+    ) -> Tensor:
         batch, time, dim = hidden.shape
-        per_head = self.query_key_value(hidden).view(
-            batch, time, 3, self.num_heads, dim // self.num_heads
+        per_head = (batch, time, 3, self.num_heads, dim // self.num_heads)
+        query, key, value = (
+            self.query_key_value(hidden).view(per_head).permute(2, 0, 3, 1, 4)
         )
-        query, key, value = per_head.permute(2, 0, 3, 1, 4)  # each (B, H, T, D / H)
+        if cache is not None:
+            key, value = cache.append(layer, key, value)  # (B, H, P + T, D / H)
         scores = (
-            query @ key.transpose(-2, -1) / math.sqrt(dim // self.num_heads)
-        )  # (B, H, T, T)
-        visible = torch.ones(time, time, dtype=torch.bool, device=hidden.device).tril()
-        attention = torch.softmax(scores.masked_fill(~visible, float("-inf")), dim=-1)
+            query @ key.transpose(-2, -1) / math.sqrt(key.shape[-1])
+        )  # (B, H, T, P + T)
+        attention = torch.softmax(scores.masked_fill(~mask, float("-inf")), dim=-1)
         mixed = (
             (attention @ value).transpose(1, 2).reshape(batch, time, dim)
-        )  # heads side by side again
+        )  # heads side by side
         return self.output(mixed)
 
 

@@ -10,7 +10,7 @@ from torch import nn
 from specdec.enumeration import autoregressive_law, law_distance, output_law
 from specdec.generation import autoregressive_decode, evaluating, model_step
 from specdec.speculative import score_block, speculative_decode
-from specdec.transformer import GPTModel, portable_normal
+from specdec.transformer import GPTModel, causal_mask, portable_normal
 
 
 def _model(seed: int = 0, vocab_size: int = 11, max_seq_len: int = 12) -> GPTModel:
@@ -63,7 +63,7 @@ def test_attention_is_torchs_own():
     )
     mixed = nn.functional.scaled_dot_product_attention(query, key, value, is_causal=True)
     assert torch.allclose(
-        attention(hidden),
+        attention(hidden, causal_mask(5)),
         attention.output(mixed.transpose(1, 2).reshape(2, 5, 12)),
         atol=1e-12,
     )
@@ -105,8 +105,11 @@ def test_sizes_are_checked(sizes, message):
 @pytest.mark.parametrize(
     ("ids", "message"),
     [
-        (torch.zeros(1, 13, dtype=torch.long), r"T in 1\.\.12, got shape \(1, 13\)"),
-        (torch.zeros(1, 0, dtype=torch.long), r"T in 1\.\.12"),
+        (
+            torch.zeros(1, 13, dtype=torch.long),
+            r"positions 0\.\.11, the tokens reach from 0 to 12",
+        ),
+        (torch.zeros(1, 0, dtype=torch.long), "at least one token"),
         (torch.tensor([1, 2]), r"shape \(B, T\)"),
         (torch.tensor([[11]]), r"ids must lie in 0\.\.10, got 11"),
         (torch.tensor([[-1]]), r"ids must lie in 0\.\.10, got -1"),
@@ -173,7 +176,9 @@ def test_two_gpts_decode_with_the_targets_law():
 
 
 def test_a_prompt_longer_than_the_window_is_refused():
-    with pytest.raises(ValueError, match=r"T in 1\.\.12, got shape \(1, 13\)"):
+    with pytest.raises(
+        ValueError, match=r"positions 0\.\.11, the tokens reach from 0 to 12"
+    ):
         autoregressive_decode([0] * 13, model_step(_model()), 1, seeded(0))
 
 
