@@ -8,23 +8,19 @@ says when.
 """
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from specdec.distributions import acceptance_rate, residual_distribution, total_variation
-from specdec.enumeration import output_law
-from specdec.randomness import Chance, accept, categorical
+from specdec.book.rules import accept_lab_case
 from specdec.speculative import (
     best_gamma,
     demonstrate_speculative,
     expected_accepted_tokens,
     speculative_decode,
     speculative_speedup,
-    speculative_verify,
 )
 
 FIXTURES = Path(__file__).parents[1] / "tests" / "widgets" / "fixtures"
@@ -62,7 +58,7 @@ def round_stepper_payload() -> dict[str, Any]:
 
 
 def accept_lab_payload() -> dict[str, Any]:
-    """Pairs of target and draft, each with what :func:`compare` says about it."""
+    """Pairs of target and draft, each with what the lab shows about it."""
     pairs = {
         "close": ([0.5, 0.3, 0.15, 0.05], [0.4, 0.4, 0.15, 0.05]),
         "skewed": ([0.2, 0.35, 0.3, 0.15], [0.55, 0.25, 0.1, 0.1]),
@@ -71,7 +67,7 @@ def accept_lab_payload() -> dict[str, Any]:
     }
     return {
         "labels": ["the", "cat", "sat", "on"],
-        "presets": [{"name": name} | compare(*map(_float64, pair)) for name, pair in pairs.items()],
+        "presets": [{"name": name} | accept_lab_case(*map(_float64, pair)) for name, pair in pairs.items()],
     }
 
 
@@ -80,7 +76,7 @@ def parity_grid() -> dict[str, Any]:
     alphas = [step / 20 for step in range(21)] + [0.001, 0.333, 0.999]
     costs, gammas = [0.0, 0.05, 0.1, 0.15, 0.4, 1.0], list(range(17))
     return {
-        "pairs": [compare(p, q) for p, q in _pairs()],
+        "pairs": [accept_lab_case(p, q) for p, q in _pairs()],
         "gammas": gammas,
         "tokens": [
             {"alpha": alpha, "values": [expected_accepted_tokens(alpha, gamma) for gamma in gammas]} for alpha in alphas
@@ -96,41 +92,6 @@ def parity_grid() -> dict[str, Any]:
             for c in costs
         ],
     }
-
-
-def compare(p: Tensor, q: Tensor) -> dict[str, Any]:
-    """A target, a draft, and what the accept lab shows about them; the laws come from walking every branch."""
-    return {
-        "target_probs": p.tolist(),
-        "draft_probs": q.tolist(),
-        "alpha": acceptance_rate(p, q),
-        "total_variation": total_variation(p, q),
-        "residual": residual_distribution(p, q).tolist(),
-        "laws": {
-            "correct": _law(_verify_one, p, q),
-            "residual_from_p": _law(_verify_one_drawing_from_p, p, q),
-            "accept_all": _law(lambda _, q, generator: categorical(q, generator).item(), p, q),
-        },
-    }
-
-
-def _law(emit: Callable[[Tensor, Tensor, Chance], int], p: Tensor, q: Tensor) -> list[float]:
-    law = output_law(lambda walker: emit(p, q, walker))
-    return [law.get(token, 0.0) for token in range(len(p))]
-
-
-def _verify_one(p: Tensor, q: Tensor, generator: Chance) -> int:
-    """The first token of a round with γ = 1, by the real verifier."""
-    drafted = categorical(q, generator)
-    emitted, _ = speculative_verify(torch.stack([p, p]), q[None], drafted, generator)
-    return emitted[0].item()
-
-
-def _verify_one_drawing_from_p(p: Tensor, q: Tensor, generator: Chance) -> int:
-    """A wrong rule that the lab lets the reader try: a rejected token is replaced by a draw from p itself."""
-    token = categorical(q, generator).item()
-    accepted, _ = accept(min(1.0, (p[token] / q[token]).item()), generator)
-    return token if accepted else categorical(p, generator).item()
 
 
 def _pairs() -> list[tuple[Tensor, Tensor]]:
