@@ -225,6 +225,11 @@ def test_citations_need_a_page_that_lists_them(book, without_node):
     assert [problem for problem in book.problems() if "lists them in ::: {#refs}" in problem]
 
 
+def test_a_bibliography_that_can_not_be_read(book, without_node):
+    book.write("references.bib", "@article{doe2020,\n  title = {On\n")
+    assert [problem for problem in book.problems() if problem.startswith("references.bib: can't be read")]
+
+
 def test_nothing_is_written_when_something_is_wrong(book, without_node):
     book.notebook("See @fig-a.")
     book.problems()

@@ -65,6 +65,13 @@ def test_what_is_gone_from_the_book_is_gone_from_the_site(book):
     assert not (book.out / "chapters/01-first_files").exists()
 
 
+def test_what_is_not_the_books_own_stays(book):
+    book.write("_site/CNAME", "example.org")
+    book.build()
+    book.build(only_changed=False)
+    assert (book.out / "CNAME").is_file()
+
+
 def test_a_page_removed_from_the_site_is_written_again(book):
     book.build()
     (book.out / "chapters/01-first.html").unlink()

@@ -21,7 +21,7 @@ def main() -> int:
             preview(arguments.root, arguments.out, arguments.port)
         else:
             build(arguments.root, arguments.out, only_changed=not arguments.all)
-    except BuildError as error:
+    except (BuildError, RuntimeError) as error:
         print(error, file=sys.stderr)
         return 1
     return 0

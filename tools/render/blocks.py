@@ -3,6 +3,9 @@
 Each function takes the page in its first pass (a `Structure`) and a pandoc node, and returns the nodes that replace it.
 """
 
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
 from .crossref import THEOREMS, UNSUPPORTED, WORDS, prefix_of
 from .nodes import (
     attr,
@@ -19,6 +22,9 @@ from .nodes import (
     wrap,
 )
 
+if TYPE_CHECKING:
+    from .structure import Structure
+
 CALLOUTS = {"note": "nte", "tip": "tip", "warning": "wrn", "important": "imp", "caution": "cau"}
 PROOFS = ("proof", "solution", "remark")
 IMAGE_OPTIONS = {"fig-alt", "alt", "width", "height", "fig-align"}
@@ -28,7 +34,7 @@ REFUSED_CLASSES = (
 )  # fmt: skip
 
 
-def figure(page, identifier: str, content: list, caption: list, kind: str = "fig", name: str = "") -> list:
+def figure(page: "Structure", identifier: str, content: list, caption: list, kind: str = "fig", name: str = "") -> list:
     """A numbered figure, or a table with its caption above; an unlabelled one has no number."""
     word = WORDS[kind]
     if identifier:
@@ -40,7 +46,7 @@ def figure(page, identifier: str, content: list, caption: list, kind: str = "fig
     return wrap(tag("figure", id=identifier, aria_label=name), [*content, *caption_blocks], "</figure>")
 
 
-def check_image(page, node: dict) -> None:
+def check_image(page: "Structure", node: dict) -> None:
     """Give an image its alternative text, from `fig-alt` or else its caption; it must have one."""
     (identifier, classes, pairs), alternative, (url, _) = node["c"]
     options = dict(pairs)
@@ -53,13 +59,13 @@ def check_image(page, node: dict) -> None:
     node["c"] = [["", classes, kept], [text(words)], [url, ""]]
 
 
-def figure_block(page, node: dict) -> list:
+def figure_block(page: "Structure", node: dict) -> list:
     """`![caption](file){#fig-x fig-alt="…"}` alone in its paragraph."""
     (identifier, _, _), (_, caption), content = node["c"]
     return figure(page, _label(page, identifier, "fig"), page.inside(content), _caption_inlines(page, caption))
 
 
-def lone_figure(page, node: dict) -> list | None:
+def lone_figure(page: "Structure", node: dict) -> list | None:
     """A paragraph that is one labelled image without a caption, which pandoc takes for an ordinary one."""
     image = node["c"][0] if len(node["c"]) == 1 and node["c"][0]["t"] == "Image" else None
     identifier = image["c"][0][0] if image else ""
@@ -68,7 +74,7 @@ def lone_figure(page, node: dict) -> list | None:
     return figure(page, identifier, [plain(page.inlines([image]))], [])
 
 
-def table_block(page, node: dict) -> list:
+def table_block(page: "Structure", node: dict) -> list:
     """A table: it scrolls on its own when it is too wide, and has its caption above."""
     (identifier, classes, pairs), (_, caption), *rest = node["c"]
     for option in dict(pairs):
@@ -86,17 +92,17 @@ def scrolling(content: list) -> dict:
     return div(attr("", ["table-scroll"], tabindex="0"), content)
 
 
-def _caption_inlines(page, caption: list) -> list:
+def _caption_inlines(page: "Structure", caption: list) -> list:
     return page.inlines(caption[0]["c"]) if caption else []
 
 
-def _label(page, identifier: str, kind: str) -> str:
+def _label(page: "Structure", identifier: str, kind: str) -> str:
     if identifier and prefix_of(identifier) != kind:
         page.problem(f"the label {identifier} must begin with {kind}-", identifier)
     return identifier
 
 
-def div_block(page, node: dict) -> list:
+def div_block(page: "Structure", node: dict) -> list:
     """A fenced div: the construct that its class or its label names, or a plain div of the author's own class."""
     (identifier, classes, pairs), content = node["c"]
     prefix = prefix_of(identifier)
@@ -118,7 +124,7 @@ def div_block(page, node: dict) -> list:
     return [div([identifier, classes, pairs], page.blocks(content))]
 
 
-def _check_plain_div(page, classes: list, pairs: list) -> None:
+def _check_plain_div(page: "Structure", classes: list, pairs: list) -> None:
     for name in classes:
         if name != "column-margin" and name.startswith(REFUSED_CLASSES):
             page.problem(f"unknown construct .{name}: the embedded renderer does not know it", name)
@@ -127,7 +133,7 @@ def _check_plain_div(page, classes: list, pairs: list) -> None:
             page.problem(f"unknown option {option} of a div", option)
 
 
-def _options(page, pairs: list, known: dict, what: str) -> dict:
+def _options(page: "Structure", pairs: list, known: dict, what: str) -> dict:
     """Options of a construct as a dictionary; `known` maps each to its allowed values, or to None for any."""
     options = dict(pairs)
     for key, value in options.items():
@@ -138,7 +144,7 @@ def _options(page, pairs: list, known: dict, what: str) -> dict:
     return options
 
 
-def _title_and_body(page, title: str | None, content: list) -> tuple[list, list]:
+def _title_and_body(page: "Structure", title: str | None, content: list) -> tuple[list, list]:
     """A construct's title, from its option or else from its first heading, which leaves the body."""
     if title:
         return page.parse_inlines(title), page.blocks(content)
@@ -147,7 +153,7 @@ def _title_and_body(page, title: str | None, content: list) -> tuple[list, list]
     return [], page.blocks(content)
 
 
-def _callout(page, callout_class: str, node: dict) -> list:
+def _callout(page: "Structure", callout_class: str, node: dict) -> list:
     (identifier, classes, pairs), content = node["c"]
     kind = callout_class.removeprefix("callout-")
     if kind not in CALLOUTS:
@@ -187,7 +193,7 @@ def _callout(page, callout_class: str, node: dict) -> list:
     return wrap(opening, [*heading, body], "</div>")
 
 
-def _tabset(page, node: dict) -> list:
+def _tabset(page: "Structure", node: dict) -> list:
     (identifier, classes, pairs), content = node["c"]
     _options(page, pairs, {}, "a tabset")
     level = next((block["c"][0] for block in content if block["t"] == "Header"), None)
@@ -207,14 +213,14 @@ def _tabset(page, node: dict) -> list:
     return [div([identifier, classes, []], [*wrap('<div role="tablist">', buttons, "</div>"), *panels])]
 
 
-def _tabs(content: list, level: int):
+def _tabs(content: list, level: int) -> Iterator[tuple[list, list]]:
     """Pairs of title and body."""
     starts = [index for index, block in enumerate(content) if block["t"] == "Header" and block["c"][0] == level]
     for start, end in zip(starts, [*starts[1:], len(content)], strict=True):
         yield content[start]["c"][2], content[start + 1 : end]
 
 
-def _theorem(page, prefix: str, node: dict) -> list:
+def _theorem(page: "Structure", prefix: str, node: dict) -> list:
     (identifier, classes, pairs), content = node["c"]
     options = _options(page, pairs, {"name": None}, "a theorem")
     label = page.add_label(identifier, WORDS[prefix], page.numbering.next(prefix))
@@ -224,7 +230,7 @@ def _theorem(page, prefix: str, node: dict) -> list:
     return [div([identifier, [WORDS[prefix].lower(), *classes], []], body)]
 
 
-def _proof(page, kind: str, node: dict) -> list:
+def _proof(page: "Structure", kind: str, node: dict) -> list:
     (identifier, classes, pairs), content = node["c"]
     options = _options(page, pairs, {"name": None}, f"a {kind}")
     name, body = _title_and_body(page, options.get("name"), content)
@@ -241,7 +247,7 @@ def _prepend(body: list, inlines: list) -> None:
         body.insert(0, para(inlines))
 
 
-def _captioned_div(page, kind: str, node: dict) -> list:
+def _captioned_div(page: "Structure", kind: str, node: dict) -> list:
     """`::: {#fig-x}`: whatever it holds, with its last paragraph as the caption."""
     (identifier, classes, pairs), content = node["c"]
     _options(page, pairs, {"fig-cap": None, "tbl-cap": None, "fig-alt": None}, "a figure div")

@@ -70,8 +70,12 @@ class _Build:
         self.root = root
         self.out = Path(out).resolve() if out else root / self.project.output_dir
         self.cache = root / CACHE / f"{_hash(str(self.out))[:16]}.json"
-        self.records = self._load_records() if only_changed else {}
+        self.records, self.earlier_files = self._load_state()
+        if not only_changed:
+            self.records = {}
         self.report = BuildReport(self.out)
+        self.cited: list[str] = []
+        self.references: PageFile | None = None
 
     def run(self) -> BuildReport:
         sources = [read_source(file, self.root, self.problems) for file in self.project.pages]
@@ -81,9 +85,11 @@ class _Build:
             for source, chapter in zip(sources, chapters, strict=True)
         ]
         pages = self._resolve(structures)
+        self.cited = sorted({key for page in pages for key in page.citations})
+        self.references = self._references_page(pages)
         keys = self._keys(pages, chapters)
         changed = [page for page in pages if self._is_changed(page, keys[page.file.id])]
-        fragments = {page.file.id: self._fragment(page, pages) for page in changed}
+        fragments = {page.file.id: self._fragment(page) for page in changed}
         ids = self._check(pages, fragments)
         compiled = self._compile(changed)
         self.problems.raise_if_any()
@@ -93,9 +99,6 @@ class _Build:
             self._write(page, fill_template(page, fragments[page.file.id], chapters, self.project, compiled))
         self.records = {page.file.id: self.records[page.file.id] for page in pages}
         self._finish(pages, chapters)
-        self._save_records()
-        self.report.unchanged = [str(page.file.source) for page in pages if page not in changed]
-        self._say_result()
         return self.report
 
     def _resolve(self, structures: list[Structure]) -> list[Resolved]:
@@ -104,16 +107,26 @@ class _Build:
             if label.id in labels:
                 self.problems.add(label.place, f"the label {label.id} is already used in {labels[label.id].place}")
             labels.setdefault(label.id, label)
-        keys = {key for path in self.project.bibliography for key in pandoc.citation_keys(path)}
-        book = Book(self.root, labels, keys, {str(file.source): file for file in self.project.pages})
+        pages = {str(file.source): file for file in self.project.pages}
+        book = Book(self.root, labels, self._citation_keys(), pages)
         return [resolve(page, book, self.problems) for page in structures]
+
+    def _citation_keys(self) -> set[str]:
+        keys = set()
+        for path in self.project.bibliography:
+            try:
+                keys |= pandoc.citation_keys(path)
+            except pandoc.PandocError as error:
+                self.problems.add(path.relative_to(self.root).as_posix(), f"can't be read: {error}")
+        self.problems.raise_if_any()  # else every citation would be told as missing
+        return keys
 
     def _references_page(self, pages: list[Resolved]) -> PageFile | None:
         """The page that lists the works which the book cites."""
         for page in pages:
             if any(node["t"] == "Div" and node["c"][0][0] == "refs" for node in page.nodes):
                 return page.file
-        if any(page.citations for page in pages):
+        if self.cited:
             self.problems.add(CONFIG, "the book cites works, but none of its pages lists them in ::: {#refs}")
         return None
 
@@ -125,14 +138,13 @@ class _Build:
             _file_hash(self.project.csl) if self.project.csl else None,
             [[str(chapter.file.output), chapter.title, chapter.number] for chapter in chapters],
         ]
-        return {page.file.id: _hash(json.dumps([shared, *self._content(page, pages)])) for page in pages}
+        return {page.file.id: _hash(json.dumps([shared, *self._content(page)])) for page in pages}
 
-    def _content(self, page: Resolved, pages: list[Resolved]) -> list:
+    def _content(self, page: Resolved) -> list:
         content = [page.front, page.nodes, page.page.source.front]
         content += [[asdict(item) for item in [*page.formulas, *page.page.ojs]], page.page.defined]
         content += [{path: hashlib.sha256(data).hexdigest() for path, data in page.page.media.items()}]
-        if page.file == self._references_page(pages):
-            content.append(_cited(pages))
+        content += [self.cited if page.file == self.references else str(self.references)]
         return content
 
     def _is_changed(self, page: Resolved, key: str) -> bool:
@@ -144,9 +156,9 @@ class _Build:
             or not all((self.out / path).is_file() for path in [*record.files, *record.assets.values()])
         )
 
-    def _fragment(self, page: Resolved, pages: list[Resolved]) -> Fragment:
+    def _fragment(self, page: Resolved) -> Fragment:
         started = time.monotonic()
-        fragment = write_fragment(page, self.project, self._references_page(pages), _cited(pages))
+        fragment = write_fragment(page, self.project, self.references, self.cited)
         self.report.written.append(str(page.file.source))
         self.say(f"{str(page.file.source):<50} {time.monotonic() - started:5.1f} s")
         return fragment
@@ -185,12 +197,20 @@ class _Build:
             self._put(str(page.file.output.parent / path), data)
 
     def _finish(self, pages: list[Resolved], chapters: list[Chapter]) -> None:
-        """Write and copy what belongs to the site as a whole, and remove what an earlier build left."""
+        """Write and copy what belongs to the site as a whole, and remove what only an earlier build wrote."""
         assets = next(iter(self.records.values())).assets
         self._put(NOT_FOUND, fill_not_found(chapters, self.project, assets).encode())
-        copied = self._copy(pages)
-        written = {path for record in self.records.values() for path in [*record.files, *record.assets.values()]}
-        self._remove_all_but(written | copied | {NOT_FOUND})
+        files = {path for record in self.records.values() for path in [*record.files, *record.assets.values()]}
+        files |= {NOT_FOUND, *self._copy(pages)}
+        for path in set(self.earlier_files) - files:
+            self._remove(self.out / path)
+        self._save_state(files)
+
+        sources = [str(page.file.source) for page in pages]
+        self.report.unchanged = [source for source in sources if source not in self.report.written]
+        self.report.seconds = time.monotonic() - self.started
+        written, unchanged = len(self.report.written), len(self.report.unchanged)
+        self.say(f"{written} pages written, {unchanged} unchanged, in {self.report.seconds:.1f} s: {self.out}")
 
     def _put(self, path: str, data: bytes) -> None:
         target = self.out / path
@@ -212,32 +232,26 @@ class _Build:
                 self._put(path, (self.root / path).read_bytes())
         return wanted
 
-    def _remove_all_but(self, wanted: set[str]) -> None:
-        """Remove what an earlier build left; the fonts belong to the styles."""
-        for path in sorted(self.out.rglob("*"), reverse=True):
-            name = path.relative_to(self.out).as_posix()
-            if path.is_dir():
-                if not any(path.iterdir()):
-                    path.rmdir()
-            elif name not in wanted and not name.startswith("assets/fonts/"):
-                path.unlink()
+    def _remove(self, path: Path) -> None:
+        """Remove a file and the folders that it leaves empty."""
+        path.unlink(missing_ok=True)
+        for folder in path.parents:
+            if folder == self.out or not folder.is_dir() or any(folder.iterdir()):
+                break
+            folder.rmdir()
 
-    def _load_records(self) -> dict[str, _Record]:
-        if not self.cache.is_file():
-            return {}
+    def _load_state(self) -> tuple[dict[str, _Record], list[str]]:
+        """The records and the files of the last build into this folder."""
         try:
-            return {key: _Record(**record) for key, record in json.loads(self.cache.read_text()).items()}
-        except (ValueError, TypeError):
-            return {}  # written by another version of the renderer: build everything
+            state = json.loads(self.cache.read_text(encoding="utf-8"))
+            return {name: _Record(**record) for name, record in state["pages"].items()}, state["files"]
+        except (OSError, ValueError, TypeError, KeyError):
+            return {}, []  # none yet, or one of another version of the renderer
 
-    def _save_records(self) -> None:
+    def _save_state(self, files: set[str]) -> None:
+        state = {"pages": {name: asdict(record) for name, record in self.records.items()}, "files": sorted(files)}
         self.cache.parent.mkdir(parents=True, exist_ok=True)
-        self.cache.write_text(json.dumps({key: asdict(record) for key, record in self.records.items()}))
-
-    def _say_result(self) -> None:
-        self.report.seconds = time.monotonic() - self.started
-        written, unchanged = len(self.report.written), len(self.report.unchanged)
-        self.say(f"{written} pages written, {unchanged} unchanged, in {self.report.seconds:.1f} s: {self.out}")
+        self.cache.write_text(json.dumps(state), encoding="utf-8")
 
 
 def _chapters(sources: list[Source]) -> list[Chapter]:
@@ -247,10 +261,6 @@ def _chapters(sources: list[Source]) -> list[Chapter]:
         number += source.is_numbered
         chapters.append(Chapter(source.page, plain_text(source.title), number if source.is_numbered else None))
     return chapters
-
-
-def _cited(pages: list[Resolved]) -> list[str]:
-    return sorted({key for page in pages for key in page.citations})
 
 
 def _fingerprint(root: Path) -> str:

@@ -4,12 +4,18 @@ import base64
 import html
 import json
 import re
+from typing import TYPE_CHECKING
+
+from nbformat import NotebookNode
 
 from . import blocks, pandoc
 from .crossref import UNSUPPORTED, prefix_of
 from .markup import Markup
 from .nodes import attr, div, raw, tag, wrap
 from .source import CodeCell, split_options
+
+if TYPE_CHECKING:
+    from .structure import Structure
 
 _SHARED_OPTIONS = {
     "echo": (True, False),
@@ -48,7 +54,7 @@ def code_block(code: str, language: str) -> dict:
     )
 
 
-def _check_options(page, options: dict, known: dict, what: str) -> dict:
+def _check_options(page: "Structure", options: dict, known: dict, what: str) -> dict:
     """Options with what is not allowed reported and left out."""
     allowed = {}
     for key, value in options.items():
@@ -77,7 +83,7 @@ def _shown_code(code: str, language: str, options: dict) -> list:
     return wrap(opening + summary, [listing], "</details>")
 
 
-def _figure_kind(page, options: dict) -> str | None:
+def _figure_kind(page: "Structure", options: dict) -> str | None:
     """`fig` or `tbl` where the cell's result is a figure or a table with a caption."""
     label = str(options.get("label", ""))
     kind = prefix_of(label)
@@ -90,13 +96,13 @@ def _figure_kind(page, options: dict) -> str | None:
     return kind or ("fig" if "fig-cap" in options else "tbl" if "tbl-cap" in options else None)
 
 
-def _with_caption(page, kind: str, options: dict, content: list, name: str = "") -> list:
+def _with_caption(page: "Structure", kind: str, options: dict, content: list, name: str = "") -> list:
     label = options.get("label", "")
     caption = page.parse_inlines(options.get(f"{kind}-cap", ""))
     return blocks.figure(page, label if prefix_of(label) else "", content, caption, kind, name)
 
 
-def ojs_block(page, code: str) -> list:
+def ojs_block(page: "Structure", code: str) -> list:
     """A block of OJS: its code unless hidden, and the place where its value will stand."""
     options, source = split_options(code, "//|", page.place(), page.problems)
     options = _check_options(page, options, OJS_OPTIONS, "an OJS block")
@@ -113,7 +119,7 @@ def ojs_block(page, code: str) -> list:
     return [div(attr("" if kind else label, classes), result)] if result else []
 
 
-def code_cell(page, cell: CodeCell) -> list:
+def code_cell(page: "Structure", cell: CodeCell) -> list:
     """A notebook's code cell: its code unless hidden, and its stored outputs."""
     options = _check_options(page, cell.options, PYTHON_OPTIONS, "a code cell")
     if not options.get("include", True):
@@ -138,13 +144,13 @@ def code_cell(page, cell: CodeCell) -> list:
     return [*data, div(attr("" if kind else label, classes), shown)]
 
 
-def _check_errors(page, cell: CodeCell) -> None:
+def _check_errors(page: "Structure", cell: CodeCell) -> None:
     for output in cell.outputs:
         if output.output_type == "error":
             _output(page, cell, 0, output, {})
 
 
-def _captioned_results(page, kind: str, options: dict, results: list) -> list:
+def _captioned_results(page: "Structure", kind: str, options: dict, results: list) -> list:
     """Outputs of which the one that is drawn is the figure or the table."""
     is_drawn = [output.output_type != "stream" or options.get("output") == "asis" for output, _ in results]
     name = options.get("label") or f"the cell with {kind}-cap"
@@ -157,7 +163,7 @@ def _captioned_results(page, kind: str, options: dict, results: list) -> list:
     return result
 
 
-def _output(page, cell: CodeCell, number: int, output, options: dict) -> list:
+def _output(page: "Structure", cell: CodeCell, number: int, output: NotebookNode, options: dict) -> list:
     """The nodes of one stored output."""
     if output.output_type == "error":
         page.problem(f"ended in an error when it was executed: {output.ename} {output.evalue}".strip())
@@ -172,7 +178,7 @@ def _output(page, cell: CodeCell, number: int, output, options: dict) -> list:
         return []
     content = output.data[mime]
     if mime in IMAGE_SUFFIXES:
-        return [_display([_image(page, cell, number, mime, content, output, options)])]
+        return [_display([_image(page, f"cell-{cell.number}-output-{number}", mime, output, options)])]
     if mime in ("text/markdown", "text/latex"):
         return [div(attr("", ["cell-output", "cell-output-markdown"]), page.parse(content))]
     if mime == "text/html":
@@ -189,21 +195,20 @@ def _text_output(content: str, stream: str) -> dict:
     return raw(f'<div class="cell-output cell-output-{stream}"><pre tabindex="0"><code>{escaped}</code></pre></div>')
 
 
-def _html(page, markup: str) -> dict:
+def _html(page: "Structure", markup: str) -> dict:
     for problem in Markup(markup).problems:
         page.problem(f"an output {problem}")
     return blocks.scrolling([raw(markup)]) if "<table" in markup else raw(markup)
 
 
-def _image(page, cell: CodeCell, number: int, mime: str, content: str, output, options: dict) -> dict:
+def _image(page: "Structure", name: str, mime: str, output: NotebookNode, options: dict) -> dict:
     """An image output becomes a file beside the page."""
     alternative = options.get("fig-alt", "")
     if not alternative.strip():
         page.problem("an image without fig-alt: say in words what it shows")
-    is_svg = mime == "image/svg+xml"
-    data = content.encode() if is_svg else base64.b64decode(content)
-    stem = page.source.page.source.stem
-    path = f"{stem}_files/figure-html/cell-{cell.number}-output-{number}.{IMAGE_SUFFIXES[mime]}"
+    content = output.data[mime]
+    data = content.encode() if mime == "image/svg+xml" else base64.b64decode(content)
+    path = f"{page.source.page.source.stem}_files/figure-html/{name}.{IMAGE_SUFFIXES[mime]}"
     page.media[path] = data
     size = output.get("metadata", {}).get(mime) or (_png_size(data) if mime == "image/png" else {})
     return raw(
@@ -216,12 +221,12 @@ def _png_size(data: bytes) -> dict[str, int]:
     return {"width": int.from_bytes(data[16:20], "big"), "height": int.from_bytes(data[20:24], "big")}
 
 
-def _is_bridge(output) -> bool:
+def _is_bridge(output: NotebookNode) -> bool:
     markup = output.get("data", {}).get("text/html", "")
     return bool(output.get("metadata", {}).get("ojs_define")) or 'type="ojs-define"' in markup
 
 
-def _bridge(page, output) -> list:
+def _bridge(page: "Structure", output: NotebookNode) -> list:
     """Values for the page's OJS cells: the output of `ojs_define`."""
     markup = output["data"].get("text/html", "")
     if not output.metadata.get("ojs_define"):

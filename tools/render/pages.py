@@ -59,7 +59,7 @@ def write_fragment(page: Resolved, project: Project, references: PageFile | None
     if page.file != references:
         blocks += [raw(_REFS_START), div(attr("refs"), []), raw(_REFS_END)]
     written = pandoc.write(
-        blocks, project.bibliography, project.csl, sorted(set(cited)) if page.file == references else []
+        blocks, project.bibliography, project.csl, cited if page.file == references else []
     )
     *front, content = written.split(_FRONT_END, len(_FRONT))
     if page.file != references:

@@ -11,6 +11,10 @@ import pypandoc
 MARKDOWN = "markdown"
 
 
+class PandocError(RuntimeError):
+    """pandoc refused its input; the message is pandoc's."""
+
+
 @functools.cache
 def _program() -> str:
     return pypandoc.get_pandoc_path()
@@ -20,7 +24,7 @@ def _run(arguments: list[str], text: str) -> tuple[str, list[str]]:
     """Run pandoc on `text`; return its output and its warnings."""
     done = subprocess.run([_program(), *arguments], input=text, capture_output=True, encoding="utf-8")
     if done.returncode:
-        raise RuntimeError(f"pandoc failed ({' '.join(arguments)}): {done.stderr.strip()}")
+        raise PandocError(" ".join(done.stderr.split()))
     warnings = re.split(r"^\[WARNING\] ", done.stderr, flags=re.MULTILINE)[1:]
     return done.stdout, [" ".join(warning.split()) for warning in warnings]
 
