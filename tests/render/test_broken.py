@@ -18,7 +18,7 @@ MARKDOWN = {
     "unknown div option": ('::: {layout-ncol="2"}\nx\n:::', "unknown option layout-ncol of a div"),
     "shortcode": ("{{< video a.mp4 >}}", "shortcodes"),
     "raw HTML": ("<iframe></iframe>", "raw html in the text"),
-    "inline raw HTML": ("a <kbd>b</kbd>", "raw HTML <kbd> in the text"),
+    "inline raw HTML": ("a <kbd>b</kbd>", "raw html <kbd> in the text"),
     "raw TeX": ("\\newpage", "raw tex"),
     "broken link": ("[x](nowhere.qmd)", "the link nowhere.qmd leads to no page"),
     "broken link to a place": ("[x](../index.qmd#nowhere)", "a link leads to #nowhere"),
@@ -192,8 +192,9 @@ def test_front_matter(book, without_node, front, message):
 
 
 def test_a_file_that_is_no_notebook(book, without_node):
-    book.write(CHAPTER, "{}")
-    assert [problem for problem in book.problems() if problem.startswith(f"{CHAPTER}: is not a notebook")]
+    for text in ("{}", "[]", "words", '{"nbformat": 3}'):
+        book.write(CHAPTER, text)
+        assert [problem for problem in book.problems() if problem.startswith(f"{CHAPTER}: is not a notebook")]
 
 
 def test_an_output_with_an_image_without_words(book, without_node):

@@ -6,8 +6,6 @@ import json
 import re
 from typing import TYPE_CHECKING
 
-from nbformat import NotebookNode
-
 from . import blocks, pandoc
 from .crossref import UNSUPPORTED, prefix_of
 from .markup import Markup
@@ -132,7 +130,7 @@ def code_cell(page: "Structure", cell: CodeCell) -> list:
     for number, output in enumerate(cell.outputs, 1):
         if _is_bridge(output):
             data += _bridge(page, output)
-        elif options.get("output", True) is not False or output.output_type == "error":
+        elif options.get("output", True) is not False or output["output_type"] == "error":
             results.append((output, _output(page, cell, number, output, options)))
     if kind:
         shown += _captioned_results(page, kind, options, results)
@@ -146,13 +144,13 @@ def code_cell(page: "Structure", cell: CodeCell) -> list:
 
 def _check_errors(page: "Structure", cell: CodeCell) -> None:
     for output in cell.outputs:
-        if output.output_type == "error":
+        if output["output_type"] == "error":
             _output(page, cell, 0, output, {})
 
 
 def _captioned_results(page: "Structure", kind: str, options: dict, results: list) -> list:
     """Outputs of which the one that is drawn is the figure or the table."""
-    is_drawn = [output.output_type != "stream" or options.get("output") == "asis" for output, _ in results]
+    is_drawn = [output["output_type"] != "stream" or options.get("output") == "asis" for output, _ in results]
     name = options.get("label") or f"the cell with {kind}-cap"
     if sum(is_drawn) != 1:
         page.problem(f"{name} needs one output that is drawn, got {sum(is_drawn)}: run it again, or split the cell")
@@ -163,20 +161,20 @@ def _captioned_results(page: "Structure", kind: str, options: dict, results: lis
     return result
 
 
-def _output(page: "Structure", cell: CodeCell, number: int, output: NotebookNode, options: dict) -> list:
+def _output(page: "Structure", cell: CodeCell, number: int, output: dict, options: dict) -> list:
     """The nodes of one stored output."""
-    if output.output_type == "error":
-        page.problem(f"ended in an error when it was executed: {output.ename} {output.evalue}".strip())
+    if output["output_type"] == "error":
+        page.problem(f"ended in an error when it was executed: {output['ename']} {output['evalue']}".strip())
         return []
-    if output.output_type == "stream":
-        if options.get("output") == "asis" and output.name == "stdout":
-            return page.parse(output.text)
-        return [_text_output(output.text, output.name)]
-    mime = next((kind for kind in MIME_TYPES if kind in output.data), None)
+    if output["output_type"] == "stream":
+        if options.get("output") == "asis" and output["name"] == "stdout":
+            return page.parse(output["text"])
+        return [_text_output(output["text"], output["name"])]
+    mime = next((kind for kind in MIME_TYPES if kind in output["data"]), None)
     if mime is None:
-        page.problem(f"output {number} has no form that a page can show: {', '.join(output.data)}")
+        page.problem(f"output {number} has no form that a page can show: {', '.join(output['data'])}")
         return []
-    content = output.data[mime]
+    content = output["data"][mime]
     if mime in IMAGE_SUFFIXES:
         return [_display([_image(page, f"cell-{cell.number}-output-{number}", mime, output, options)])]
     if mime in ("text/markdown", "text/latex"):
@@ -201,12 +199,12 @@ def _html(page: "Structure", markup: str) -> dict:
     return blocks.scrolling([raw(markup)]) if "<table" in markup else raw(markup)
 
 
-def _image(page: "Structure", name: str, mime: str, output: NotebookNode, options: dict) -> dict:
+def _image(page: "Structure", name: str, mime: str, output: dict, options: dict) -> dict:
     """An image output becomes a file beside the page."""
     alternative = options.get("fig-alt", "")
     if not alternative.strip():
         page.problem("an image without fig-alt: say in words what it shows")
-    content = output.data[mime]
+    content = output["data"][mime]
     data = content.encode() if mime == "image/svg+xml" else base64.b64decode(content)
     path = f"{page.source.page.source.stem}_files/figure-html/{name}.{IMAGE_SUFFIXES[mime]}"
     page.media[path] = data
@@ -221,15 +219,15 @@ def _png_size(data: bytes) -> dict[str, int]:
     return {"width": int.from_bytes(data[16:20], "big"), "height": int.from_bytes(data[20:24], "big")}
 
 
-def _is_bridge(output: NotebookNode) -> bool:
-    markup = output.get("data", {}).get("text/html", "")
+def _is_bridge(output: dict) -> bool:
+    markup = output["data"].get("text/html", "")
     return bool(output.get("metadata", {}).get("ojs_define")) or 'type="ojs-define"' in markup
 
 
-def _bridge(page: "Structure", output: NotebookNode) -> list:
+def _bridge(page: "Structure", output: dict) -> list:
     """Values for the page's OJS cells: the output of `ojs_define`."""
     markup = output["data"].get("text/html", "")
-    if not output.metadata.get("ojs_define"):
+    if not output["metadata"].get("ojs_define"):
         page.problem("an output of ojs_define has lost its metadata ojs_define: true")
     script = _OJS_DEFINE.fullmatch(markup)
     if not script or "</script" in script[1]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from . import blocks, cells, pandoc
 from .crossref import Label, Numbering, prefix_of
 from .errors import Place, Problems
-from .nodes import attr, div, plain, plain_text, raw_inline, rewrite, span, text
+from .nodes import attr, div, plain, plain_text, rewrite, span, text
 from .source import CELL_FORMAT, EXECUTABLE, Source
 
 _SHORTCODE = re.compile(r"\{\{<|>\}\}")
@@ -102,11 +102,8 @@ class Structure:
         kind, content = node["t"], node.get("c")
         if kind == "Str":
             self._check_string(content)
-        elif kind == "RawInline" and content[0] == "html" and not content[1].startswith("<!--"):
-            if not content[1].startswith('<span id="ojs-cell-'):
-                self.problem(f"raw HTML {content[1]} in the text: only outputs may hold it", content[1])
-        elif kind == "RawInline" and content[0] != "html":
-            self.problem(f"raw {content[0]} {content[1]!r} has no meaning in HTML", content[1])
+        elif kind == "RawInline" and not content[1].startswith("<!--"):
+            self.problem(f"raw {content[0]} {content[1]} in the text: only outputs may hold it", content[1])
         elif kind == "Code" and _INLINE_CODE_CELL.match(content[1]):
             self.problem(f"inline code `{content[1]}` would have to be executed", content[1])
         elif kind == "Math" and content[0]["t"] == "InlineMath" and content[1].startswith("{"):
@@ -151,8 +148,7 @@ class Structure:
             expression = self._take_expression(head, rest)
             result += [text(before)] if before else []
             if expression is not None:
-                identifier = self.add_ojs(expression, inline=True)
-                result.append(raw_inline(f'<span id="{identifier}" data-ojs></span>'))
+                result.append(span(attr(self.add_ojs(expression, inline=True), data_ojs=""), []))
         return result
 
     def _take_expression(self, head: str, rest: list) -> str | None:
