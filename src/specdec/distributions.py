@@ -109,14 +109,16 @@ def _keep_top_k(logits: Tensor, top_k: int) -> Tensor:
 
 
 def _keep_top_p(probs: Tensor, top_p: float) -> Tensor:
-    """Keep the shortest run of likeliest tokens whose mass reaches ``top_p``, and renormalise."""
+    """Remove the unlikeliest tokens while those removed hold at most 1 − ``top_p``; renormalise.
+
+    Counted from the unlikely end, as the usual libraries do, so that ties and rounding fall alike; the
+    likeliest token always stays.
+    """
     if not 0.0 < top_p <= 1.0:
         raise ValueError(f"top_p must be above 0 and at most 1, got {top_p}")
-    sorted_probs, order = probs.sort(descending=True, stable=True)
-    mass_before = sorted_probs.cumsum(dim=-1) - sorted_probs
-    kept = torch.where(
-        mass_before < top_p, sorted_probs, 0.0
-    )  # the first token has 0 before it: always kept
+    ascending, order = probs.sort(stable=True)
+    kept = torch.where(ascending.cumsum(dim=-1) > 1 - top_p, ascending, 0.0)
+    kept[-1] = ascending[-1]
     return torch.zeros_like(probs).scatter(0, order, kept / kept.sum())
 
 
