@@ -112,6 +112,8 @@ def _create_venv() -> None:
         raise DevError(
             f"could not make .venv with {sys.executable}:\n{made.stdout}{made.stderr}"
         )
+    # JupyterLab runs a script of its own in node, which the book's package.json would make an ES module.
+    (VENV / "package.json").write_text('{"type": "commonjs"}\n')
 
 
 def set_up_node() -> None:
@@ -155,7 +157,9 @@ def preview() -> None:
 def lab() -> None:
     """Open the chapters in JupyterLab."""
     set_up("lab")
-    run(PYTHON, "-m", "jupyter", "lab", "--ServerApp.ip=127.0.0.1", "chapters")
+    # In a container everyone is root, and only this machine can connect.
+    server = ("--ServerApp.ip=127.0.0.1", "--ServerApp.allow_root=True")
+    run(PYTHON, "-m", "jupyter", "lab", *server, "chapters")
 
 
 def execute(chapters: list[str]) -> None:
