@@ -1,13 +1,18 @@
 """Writes what the tested Python says to ``tests/widgets/fixtures/``, for the widgets to be held against.
 
-Two kinds of file: the recorded payload of each widget, rounded as the notebooks' bridge rounds it, and
-``parity.json``, the values at full precision of every formula that a widget computes itself.
+For each widget of ``widgets/registry.json`` two files: the payload that it draws, rounded as the notebooks' bridge
+rounds it, and in ``parity/`` what it must then compute and show:
+
+- ``functions``: JavaScript functions, each with arguments and the value that Python gives for them;
+- ``states``: options to start the widget with, what its ``.value`` must hold then, and numbers that its sentence must
+  name.
 
 Run ``python tools/widget_fixtures.py`` after a change to specdec or here; ``tests/widgets/test_fixtures.py``
 says when.
 """
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -29,16 +34,25 @@ FIXTURES = Path(__file__).parents[1] / "tests" / "widgets" / "fixtures"
 def main() -> None:
     for name, content in fixtures().items():
         text = json.dumps(content, allow_nan=False, separators=(",", ":"))
+        (FIXTURES / name).parent.mkdir(parents=True, exist_ok=True)
         (FIXTURES / name).write_text(text + "\n", encoding="utf-8")
 
 
 def fixtures() -> dict[str, Any]:
     """File name → content of every fixture."""
-    return {
-        "round-stepper.json": _rounded(round_stepper_payload()),
-        "accept-lab.json": _rounded(accept_lab_payload()),
-        "speedup-explorer.json": _rounded(demonstrate_speculative()),
-        "parity.json": parity_grid(),
+    payloads = {
+        "round-stepper": round_stepper_payload(),
+        "accept-lab": accept_lab_payload(),
+        "speedup-explorer": demonstrate_speculative(),
+    }
+    payloads = {name: _rounded(payload) for name, payload in payloads.items()}
+    parity = {
+        "round-stepper": round_stepper_parity(payloads["round-stepper"]),
+        "accept-lab": accept_lab_parity(payloads["accept-lab"]),
+        "speedup-explorer": speedup_parity(),
+    }
+    return {f"{name}.json": payload for name, payload in payloads.items()} | {
+        f"parity/{name}.json": values for name, values in parity.items()
     }
 
 
@@ -57,6 +71,33 @@ def round_stepper_payload() -> dict[str, Any]:
     return {"labels": list("ABCDEF"), "rounds": rounds}
 
 
+def round_stepper_parity(payload: dict[str, Any]) -> dict[str, Any]:
+    """The recorded verdicts and some at the edges; every step that tests a guess or ends a round."""
+    tests = [test for played in payload["rounds"] for test in played["tests"]]
+    edges = [(0.2, 0.2, 0.999), (0.0, 0.5, 0.0), (0.3, 0.6, 0.5), (0.9, 0.1, 0.0)]
+    verdicts = [({key: test[key] for key in "pqu"}, test["accepted"]) for test in tests]
+    verdicts += [({"p": p, "q": q, "u": u}, u < min(1.0, p / q)) for p, q, u in edges]
+    states = []
+    for number, played in enumerate(payload["rounds"]):
+        first_test = len(played["proposed"]) + 2  # after the start, the guesses and the target's pass
+        for position, test in enumerate(played["tests"]):
+            options = {"round": number, "step": first_test + position}
+            states.append(_state(options, {"kind": "test"}, [test["p"], test["q"], test["u"]]))
+        options = {"round": number, "step": first_test + len(played["tests"]) + 1}
+        value = {"kind": "commit", "nAccepted": played["n_accepted"], "emitted": played["emitted"]}
+        states.append(_state(options, value, [played["n_accepted"]]))
+    return {
+        "functions": [
+            _function(
+                "./lib/distributions.js",
+                "verdict",
+                [([numbers], {"accepted": accepted}) for numbers, accepted in verdicts],
+            )
+        ],
+        "states": states,
+    }
+
+
 def accept_lab_payload() -> dict[str, Any]:
     """Pairs of target and draft, each with what the lab shows about it."""
     pairs = {
@@ -71,27 +112,82 @@ def accept_lab_payload() -> dict[str, Any]:
     }
 
 
-def parity_grid() -> dict[str, Any]:
-    """Every formula that a widget computes, at arguments that include the edges."""
-    alphas = [step / 20 for step in range(21)] + [0.001, 0.333, 0.999]
-    costs, gammas = [0.0, 0.05, 0.1, 0.15, 0.4, 1.0], list(range(17))
-    return {
-        "pairs": [accept_lab_case(p, q) for p, q in _pairs()],
-        "gammas": gammas,
-        "tokens": [
-            {"alpha": alpha, "values": [expected_accepted_tokens(alpha, gamma) for gamma in gammas]} for alpha in alphas
-        ],
-        "speedups": [
-            {
-                "alpha": alpha,
-                "c": c,
-                "values": [speculative_speedup(alpha, gamma, c) for gamma in gammas],
-                "best_gamma": best_gamma(alpha, c, gammas[-1]),
-            }
-            for alpha in alphas
-            for c in costs
-        ],
+def accept_lab_parity(payload: dict[str, Any]) -> dict[str, Any]:
+    """α, distance, residual and every rule's law for many pairs; every preset under every rule."""
+    cases = [accept_lab_case(p, q) for p, q in _pairs()]
+    formulas = {
+        "acceptanceRate": "alpha",
+        "totalVariation": "total_variation",
+        "residualDistribution": "residual",
     }
+    functions = [
+        _function(
+            "./lib/distributions.js",
+            function,
+            [([case["target_probs"], case["draft_probs"]], case[quantity]) for case in cases],
+        )
+        for function, quantity in formulas.items()
+    ]
+    laws = [
+        ([case["target_probs"], case["draft_probs"], rule], {"law": law})
+        for case in cases
+        for rule, law in case["laws"].items()
+    ]
+    states = []
+    for preset in payload["presets"]:
+        for rule, law in preset["laws"].items():
+            missed = 0.5 * sum(abs(a - b) for a, b in zip(law, preset["target_probs"], strict=True))
+            value = {"rule": rule, "alpha": preset["alpha"], "law": law, "lawDistance": missed}
+            value |= {"distance": preset["total_variation"], "residual": preset["residual"]}
+            says = [preset["alpha"], preset["total_variation"], *([missed] if missed > 1e-6 else [])]
+            states.append(_state({"preset": preset["name"], "rule": rule}, value, says))
+    return {"functions": [*functions, _function("./accept-lab.js", "labState", laws)], "states": states}
+
+
+def speedup_parity() -> dict[str, Any]:
+    """The curves over a grid that holds the limits, and the peaks that the text names."""
+    alphas = [step / 10 for step in range(11)] + [0.001, 0.333, 0.85, 0.999]
+    costs, gammas = [0.0, 0.1, 0.15, 0.4, 1.0], [0, 1, 2, 3, 5, 8, 12, 16]
+    tokens = [([alpha, gamma], expected_accepted_tokens(alpha, gamma)) for alpha in alphas for gamma in gammas]
+    speedups = [
+        ([alpha, gamma, c], speculative_speedup(alpha, gamma, c))
+        for alpha in alphas
+        for gamma in gammas
+        for c in costs
+    ]
+    best = [([alpha, c, 16], best_gamma(alpha, c, 16)) for alpha in alphas for c in costs]
+    settings = [(0.9, 10, 0.1), (0.4, 2, 0.1), (0.4, 12, 0.1), (0.85, 6, 0.15)]
+    settings += [(0.05, 3, 0.3), (0.0, 1, 0.0), (1.0, 16, 0.1)]
+    states = []
+    for alpha, gamma, c in settings:
+        value = {
+            "tokens": expected_accepted_tokens(alpha, gamma),
+            "speedup": speculative_speedup(alpha, gamma, c),
+            "bestGamma": best_gamma(alpha, c, 16),
+        }
+        options = {"alpha": alpha, "gamma": gamma, "c": c}
+        states.append(_state(options, value | options, [*options.values(), value["tokens"], value["speedup"]]))
+    return {
+        "functions": [
+            _function("./speedup-explorer.js", "expectedAcceptedTokens", tokens),
+            _function("./speedup-explorer.js", "speculativeSpeedup", speedups),
+            _function("./speedup-explorer.js", "bestGamma", best),
+        ],
+        "states": states,
+    }
+
+
+def _function(module: str, name: str, cases: Iterable[tuple[list[Any], Any]]) -> dict[str, Any]:
+    """A JavaScript function, by its module relative to ``widgets/``, and what it must return for which arguments."""
+    return {
+        "module": module,
+        "function": name,
+        "cases": [{"arguments": arguments, "value": value} for arguments, value in cases],
+    }
+
+
+def _state(options: dict[str, Any], value: dict[str, Any], says: list[float]) -> dict[str, Any]:
+    return {"options": options, "value": value, "says": says}
 
 
 def _pairs() -> list[tuple[Tensor, Tensor]]:

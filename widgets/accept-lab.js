@@ -1,4 +1,5 @@
 import {html} from "./vendor/observable.js";
+import {distribution, oneOf} from "./lib/address.js";
 import {addStyles} from "./lib/styles.js";
 import {choice} from "./lib/inputs.js";
 import {
@@ -146,6 +147,7 @@ const CSS = `
 `;
 
 const STEP = 0.01;
+const sameLaw = (a, b) => totalVariation(a, b) < 1e-5;
 
 /**
  * Bars of p and q to drag over a small vocabulary, and the law of the emitted token that grows out of them.
@@ -182,7 +184,7 @@ export function acceptLab({labels, presets}, {preset = presets[0].name, rule = "
     })
   );
 
-  const frame = widgetFrame("accept", "Accept-and-residual lab", (sentence) => [
+  const arrange = (sentence) => [
     html`<div class="lab-controls">${presetChoice}${ruleChoice}</div>`,
     html`<div class="lab-split" aria-hidden="true">${split}<div class="lab-split-rejected"></div></div>`,
     html`<div class="lab-figures">${acceptedFigure}${rejectedFigure}${distanceFigure}</div>`,
@@ -194,7 +196,21 @@ export function acceptLab({labels, presets}, {preset = presets[0].name, rule = "
     replacement,
     key(),
     sentence
-  ]);
+  ];
+  const frame = widgetFrame("accept", "Accept-and-residual lab", arrange, {
+    fields: {p: distribution(labels.length), q: distribution(labels.length), rule: oneOf(RULES)},
+    set({p, q, rule}) {
+      ruleChoice.value = rule;
+      choosePreset(p, q);
+      show(labState(p, q, rule));
+    }
+  });
+
+  function choosePreset(p, q) {
+    const preset = presets.find(({target_probs, draft_probs}) => sameLaw(p, target_probs) && sameLaw(q, draft_probs));
+    if (preset) presetChoice.value = preset.name;
+    else presetChoice.clear();
+  }
 
   function change({p, q, rule}) {
     show(labState(p, q, rule));
@@ -222,7 +238,7 @@ export function acceptLab({labels, presets}, {preset = presets[0].name, rule = "
   });
   onInput(ruleChoice, () => change({...state, rule: ruleChoice.value}));
   show(state);
-  return frame.root;
+  return frame.open();
 }
 
 /** The law that a rejected guess is replaced from, in words. */

@@ -1,4 +1,5 @@
 import {html} from "./vendor/observable.js";
+import {integer} from "./lib/address.js";
 import {chip} from "./lib/chips.js";
 import {role} from "./lib/colours.js";
 import {residualDistribution, verdict} from "./lib/distributions.js";
@@ -258,11 +259,12 @@ const CSS = `
  * @param {{rounds: object[], labels: string[]}} data SpeculativeRounds, see src/specdec/trace.py; labels[token]
  *   is what a chip shows
  * @param {{round?: number, step?: number}} options where to start, both counted from 0
- * @returns {HTMLElement} with \`.value\` {round, step, kind, nAccepted, emitted}; emits \`input\`
+ * @returns {HTMLElement} with `.value` {round, step, kind, nAccepted, emitted}; emits `input`
  */
 export function roundStepper({rounds, labels}, {round = 0, step = 0} = {}) {
   addStyles("round", CSS);
   rounds.forEach(checkRound);
+  const lastStep = (record) => roundSteps(record).length - 1;
   const names = (index) => roundSteps(rounds[index]).map(({name}) => name);
   const roundChoice = choice(new Map(rounds.map((_, index) => [String(index + 1), index])), {
     label: "Round",
@@ -274,14 +276,22 @@ export function roundStepper({rounds, labels}, {round = 0, step = 0} = {}) {
   const context = html`<div class="round-context">`;
   const table = html`<div class="round-scroll" role="region" aria-label="The round so far" tabindex="0">`;
   const detail = html`<div class="round-detail">`;
-  const frame = widgetFrame("round", "Round stepper", (sentence) => [
+  const arrange = (sentence) => [
     html`<div class="round-controls">${roundChoice}${steps}</div>`,
     stages,
     context,
     table,
     sentence,
     detail
-  ]);
+  ];
+  const frame = widgetFrame("round", "Round stepper", arrange, {
+    fields: {round: integer(0, rounds.length - 1), step: integer(0, Math.max(...rounds.map(lastStep)))},
+    set({round, step}) {
+      roundChoice.value = round;
+      steps.setSteps(names(round), Math.min(step, lastStep(rounds[round])));
+      update();
+    }
+  });
 
   function update() {
     const record = rounds[roundChoice.value];
@@ -317,7 +327,7 @@ export function roundStepper({rounds, labels}, {round = 0, step = 0} = {}) {
     frame.notify();
   });
   update();
-  return frame.root;
+  return frame.open();
 }
 
 const CONTEXT_SHOWN = 12;

@@ -1,4 +1,5 @@
 import {Plot, html, svg} from "./vendor/observable.js";
+import {integer, number} from "./lib/address.js";
 import {role} from "./lib/colours.js";
 import {times} from "./lib/formats.js";
 import {onInput, widgetFrame} from "./lib/frame.js";
@@ -105,7 +106,7 @@ const CSS = `
  * Sliders for α, γ and c; tokens per target pass and speed-up against γ.
  * @param {object} grid what specdec.speculative.demonstrate_speculative() returns
  * @param {{alpha?: number, gamma?: number, c?: number}} options where the sliders start
- * @returns {HTMLElement} with \`.value\` {alpha, gamma, c, tokens, speedup, bestGamma}; emits \`input\`
+ * @returns {HTMLElement} with `.value` {alpha, gamma, c, tokens, speedup, bestGamma}; emits `input`
  */
 export function speedupExplorer(grid, {alpha = 0.8, gamma = 4, c = 0.1} = {}) {
   addStyles("speedup", CSS);
@@ -130,7 +131,7 @@ export function speedupExplorer(grid, {alpha = 0.8, gamma = 4, c = 0.1} = {}) {
     <li>${keyMark("dashes", "muted")} ${limit}</li>
     <li>${keyMark("ring", "muted")} ${recorded}</li>
   </ul>`;
-  const frame = widgetFrame("speedup", "Speed-up explorer", (sentence) => [
+  const arrange = (sentence) => [
     html`<div class="speedup-controls">${Object.values(sliders)}</div>`,
     html`<div class="speedup-plots">
       <div><div class="speedup-title">Tokens per target pass</div>${tokensPlot}</div>
@@ -138,7 +139,14 @@ export function speedupExplorer(grid, {alpha = 0.8, gamma = 4, c = 0.1} = {}) {
     </div>`,
     key,
     sentence
-  ]);
+  ];
+  const frame = widgetFrame("speedup", "Speed-up explorer", arrange, {
+    fields: {alpha: number(0, 1), gamma: integer(1, MAX_GAMMA), c: number(0, 1)},
+    set(state) {
+      for (const [name, slider] of Object.entries(sliders)) slider.value = state[name];
+      update();
+    }
+  });
 
   function points() {
     return recordedPoints(grid, frame.root.value.alpha, frame.root.value.c);
@@ -160,7 +168,7 @@ export function speedupExplorer(grid, {alpha = 0.8, gamma = 4, c = 0.1} = {}) {
     });
   }
   update();
-  return frame.root;
+  return frame.open();
 }
 
 const PLOT_HEIGHT = 220;

@@ -1,9 +1,12 @@
 import {readFile} from "node:fs/promises";
 
-/** A recorded payload, or the parity grid: what tools/widget_fixtures.py wrote. Every call reads a fresh copy. */
+/** A recorded payload that tools/widget_fixtures.py wrote. Every call reads a fresh copy. */
 export async function fixture(name) {
   return JSON.parse(await readFile(new URL(`fixtures/${name}.json`, import.meta.url), "utf8"));
 }
+
+/** What a widget must compute and show, as Python says. */
+export const parityGrid = (name) => fixture(`parity/${name}`);
 
 /** Throws unless two numbers, or lists of numbers, agree to 12 digits. */
 export function assertClose(actual, expected, message) {

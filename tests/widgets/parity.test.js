@@ -1,67 +1,46 @@
-// Every formula that a widget computes equals the tested Python function.
+// Every formula that a listed widget computes equals the tested Python function.
 
 import assert from "node:assert/strict";
 import {test} from "node:test";
 import {labState} from "../../widgets/accept-lab.js";
-import {
-  acceptanceRate,
-  outputLaw,
-  residualDistribution,
-  RULES,
-  setProbability,
-  totalVariation
-} from "../../widgets/lib/distributions.js";
-import {bestGamma, expectedAcceptedTokens, speculativeSpeedup} from "../../widgets/speedup-explorer.js";
-import {assertClose, fixture} from "./fixtures.js";
+import {outputLaw, setProbability, totalVariation} from "../../widgets/lib/distributions.js";
+import {assertClose, parityGrid} from "./fixtures.js";
+import {BROKEN, differs, listed, parityFaults, REGISTRY} from "./registered.js";
 
-const grid = await fixture("parity");
+for (const entry of await listed(REGISTRY)) {
+  test(`${entry.name} computes what Python computes`, async () => assert.deepEqual(await parityFaults(entry), []));
+}
 
-test("acceptance rate, distance and residual of every pair", () => {
-  assert.ok(grid.pairs.length > 30);
-  for (const {target_probs: p, draft_probs: q, alpha, total_variation, residual} of grid.pairs) {
-    assertClose(acceptanceRate(p, q), alpha, `α of ${p} and ${q}`);
-    assertClose(totalVariation(p, q), total_variation, `distance of ${p} and ${q}`);
-    assertClose(residualDistribution(p, q), residual, `residual of ${p} and ${q}`);
-  }
+test("a widget that computes a wrong number is caught, and named with the arguments", async () => {
+  const entries = await listed(BROKEN);
+  const faultsOf = (name) => parityFaults(entries.find((entry) => entry.name === name));
+  assert.deepEqual(await faultsOf("sound"), []);
+  assert.match((await faultsOf("wrong-number"))[0], /^wrong-number: squared\(.*\) is .*, expected/);
+  assert.match((await faultsOf("no-parity"))[0], /holds no function against Python/);
 });
 
-test("the output law of every rule is the one that walking every branch gives", () => {
-  for (const {target_probs: p, draft_probs: q, laws} of grid.pairs) {
-    assert.deepEqual(Object.keys(laws), RULES);
-    for (const rule of RULES) assertClose(labState(p, q, rule).law, laws[rule], `law of ${rule} for ${p} and ${q}`);
-  }
+test("the comparison sees the last digits, lengths, missing entries and NaN", () => {
+  assert.equal(differs({a: [1, 2 + 1e-13], b: 0}, {a: [1, 2]}, "x"), null);
+  assert.match(differs([1, 2 + 1e-11], [1, 2], "x"), /^x\.1 is/);
+  assert.match(differs([1], [1, 2], "x"), /length 1/);
+  assert.match(differs({}, {a: 1}, "x"), /^x\.a is undefined/);
+  assert.match(differs(NaN, 1, "x"), /NaN/);
+  assert.match(differs(1, true, "x"), /expected true/);
 });
 
-test("only the correct rule gives p", () => {
+test("only the correct rule gives p", async () => {
+  const {functions} = await parityGrid("accept-lab");
+  const pairs = functions.find(({function: name}) => name === "residualDistribution").cases;
   // Drawing from p is harmless where the residual happens to be p: the same laws, disjoint ones, a one-hot p.
-  const telling = grid.pairs.filter(({target_probs, residual}) => totalVariation(target_probs, residual) > 0.01);
+  const telling = pairs.filter(({arguments: [p], value: residual}) => totalVariation(p, residual) > 0.01);
   assert.ok(telling.length > 30);
-  for (const {target_probs: p, draft_probs: q} of telling) {
+  for (const {
+    arguments: [p, q]
+  } of telling) {
     assert.ok(labState(p, q, "correct").lawDistance < 1e-12);
     assert.ok(labState(p, q, "residual_from_p").lawDistance > 1e-6);
     assert.ok(labState(p, q, "accept_all").lawDistance > 1e-6);
   }
-});
-
-test("tokens per pass, speed-up and best γ over the grid, edges included", () => {
-  for (const {alpha, values} of grid.tokens) {
-    grid.gammas.forEach((gamma, index) =>
-      assertClose(expectedAcceptedTokens(alpha, gamma), values[index], `tokens at ${alpha}, ${gamma}`)
-    );
-  }
-  for (const {alpha, c, values, best_gamma} of grid.speedups) {
-    grid.gammas.forEach((gamma, index) =>
-      assertClose(speculativeSpeedup(alpha, gamma, c), values[index], `speed-up at ${alpha}, ${gamma}, ${c}`)
-    );
-    assert.equal(bestGamma(alpha, c, grid.gammas[grid.gammas.length - 1]), best_gamma, `best γ at ${alpha}, ${c}`);
-  }
-});
-
-test("the parity check can fail", () => {
-  const [{target_probs: p, draft_probs: q, laws}] = grid.pairs;
-  assert.throws(() => assertClose(labState(p, q, "residual_from_p").law, laws.correct, "law"));
-  assert.throws(() => assertClose(NaN, NaN, "not a number"));
-  assert.throws(() => assertClose([1], [1, 2], "lengths"));
 });
 
 test("setting one probability keeps a distribution and the proportions of the others", () => {

@@ -8,6 +8,7 @@ import {test} from "node:test";
 import {fileURLToPath} from "node:url";
 import {promisify} from "node:util";
 import {parse} from "acorn";
+import {listed, REGISTRY} from "./registered.js";
 
 const WIDGETS = new URL("../../widgets/", import.meta.url);
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
@@ -39,6 +40,13 @@ test("every import is relative and names a file that is there", () => {
       assert.ok(sources.has(target), `${name} imports ${specifier}, which is not there`);
     }
   }
+});
+
+test("every widget is listed in the registry, under its file's name", async () => {
+  const modules = names.filter((name) => !name.includes("/") && name !== "gallery.js");
+  const entries = await listed(REGISTRY);
+  assert.deepEqual(entries.map(({name}) => `${name}.js`).sort(), modules.sort());
+  for (const {name, module} of entries) assert.equal(basename(module.pathname), `${name}.js`);
 });
 
 test("widgets have named exports only", () => {

@@ -32,4 +32,4 @@ def test_the_committed_fixture_is_what_specdec_gives(name: str) -> None:
 
 
 def test_no_fixture_is_left_over() -> None:
-    assert {path.name for path in FIXTURES.iterdir()} == set(CURRENT)
+    assert {path.relative_to(FIXTURES).as_posix() for path in FIXTURES.rglob("*.json")} == set(CURRENT)
