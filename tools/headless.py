@@ -22,6 +22,9 @@ _MAC_APPS = (
     "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
 )
 
+# True once every OJS cell of a page has been drawn or has failed.
+CELLS_SETTLED = "() => [...document.querySelectorAll('[data-ojs]')].every(cell => cell.dataset.ojsState)"
+
 # A browser that is started by a test asks nobody for anything: no updates, no sync, no first-run pages.
 _LAUNCH_ARGUMENTS = [
     "--no-sandbox",

@@ -8,10 +8,9 @@ For looking at what one has changed. Pictures are of the whole page, from its fi
 import argparse
 from pathlib import Path
 
-from headless import browsing, find_chromium, serving
+from headless import CELLS_SETTLED, browsing, find_chromium, serving
 
 SITE = Path(__file__).resolve().parent.parent / "_site"
-DRAWN = "() => [...document.querySelectorAll('[data-ojs]')].every(cell => cell.dataset.ojsState)"
 
 # width in CSS pixels, colour scheme, medium
 LOOKS = {
@@ -54,7 +53,7 @@ def main() -> None:
 def _take(browser, address: str, target: Path, width: int, theme: str, medium: str) -> None:
     page = browser.new_page(viewport={"width": width, "height": 1000}, color_scheme=theme)
     page.goto(address, wait_until="networkidle")
-    page.wait_for_function(DRAWN)
+    page.wait_for_function(CELLS_SETTLED)
     page.emulate_media(media=medium, color_scheme=theme)
     page.screenshot(path=target, full_page=True)
     page.close()

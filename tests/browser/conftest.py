@@ -4,14 +4,12 @@ import os
 
 import pytest
 from headless import browsing, find_chromium, serving
-from observing import SITE, page_paths
+from observing import SITE, STEP_MILLISECONDS, page_paths
 
 VIEWPORTS = {
     "phone": {"width": 390, "height": 844},
     "laptop": {"width": 1280, "height": 800},
 }
-
-TIMEOUT_MILLISECONDS = 10_000
 
 
 def pytest_generate_tests(metafunc):
@@ -50,7 +48,7 @@ def new_page(browser):
         context = browser.new_context(
             viewport=VIEWPORTS[viewport], color_scheme=theme, **options
         )
-        context.set_default_timeout(TIMEOUT_MILLISECONDS)
+        context.set_default_timeout(STEP_MILLISECONDS)
         contexts.append(context)
         return context.new_page()
 

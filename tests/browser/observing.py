@@ -5,10 +5,15 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from axe_playwright_python.sync_playwright import Axe
+from headless import CELLS_SETTLED
 from playwright.sync_api import TimeoutError
 
 SITE = Path(__file__).resolve().parents[2] / "_site"
 DRAWN_WITHIN_MILLISECONDS = 15_000
+STEP_MILLISECONDS = 10_000  # for a click, a key or a page to have its effect
+TWO_FRAMES = (
+    "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+)
 
 
 def page_paths() -> list[str]:
@@ -21,7 +26,6 @@ class Watch:
     """Listens to a page from its first request on and notes what a reader's browser should never meet."""
 
     def __init__(self, page):
-        self.page = page
         self.problems = []
         page.on("console", self._on_console)
         page.on("pageerror", lambda error: self.problems.append(f"uncaught error: {error}"))
@@ -63,9 +67,8 @@ def everything_wrong_with(page, address: str) -> list[str]:
 
 def cells_not_ready(page) -> list[str]:
     """Wait for every OJS cell to be drawn; return those that failed or never were."""
-    settled = "() => [...document.querySelectorAll('[data-ojs]')].every(cell => cell.dataset.ojsState)"
     with contextlib.suppress(TimeoutError):  # what is missing then is named below
-        page.wait_for_function(settled, timeout=DRAWN_WITHIN_MILLISECONDS)
+        page.wait_for_function(CELLS_SETTLED, timeout=DRAWN_WITHIN_MILLISECONDS)
     return page.evaluate(
         """() => [...document.querySelectorAll('[data-ojs]')]
             .filter(cell => cell.dataset.ojsState !== 'ready')

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from headless import serving
-from observing import Watch, axe_findings, overflowing
+from observing import TWO_FRAMES, Watch, axe_findings, overflowing
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -23,7 +23,5 @@ def test_widgets_draw_without_a_fault(new_page, gallery, width, theme):
     watch = Watch(page)
     page.goto(f"{gallery}?theme={theme}")
     page.wait_for_selector("html[data-ready]")
-    page.wait_for_timeout(
-        100
-    )  # two animation frames and more: charts draw when they learn their width
+    page.evaluate(TWO_FRAMES)  # charts draw once they know their width
     assert [*watch.problems, *overflowing(page), *axe_findings(page)] == []

@@ -5,7 +5,7 @@ import re
 
 import pytest
 import torch
-from observing import Watch, cells_not_ready
+from observing import STEP_MILLISECONDS, TWO_FRAMES, Watch, cells_not_ready
 
 from specdec.distributions import acceptance_rate, residual_distribution, total_variation
 from specdec.enumeration import output_law
@@ -18,9 +18,6 @@ from specdec.speculative import (
 )
 
 CHAPTER = "chapters/03-speculative-sampling.html"
-TWO_FRAMES = (
-    "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
-)
 SHOWN = 0.0051  # half of the last shown decimal, and a little for ties
 PROBABILITY_SHOWN = 0.00051
 
@@ -31,7 +28,7 @@ def chapter(browser, site):
     context = browser.new_context(
         viewport={"width": 1280, "height": 900}, reduced_motion="reduce"
     )
-    context.set_default_timeout(10_000)
+    context.set_default_timeout(STEP_MILLISECONDS)
     page = context.new_page()
     watch = Watch(page)
     page.goto(f"{site}/{CHAPTER}")
