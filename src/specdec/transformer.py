@@ -28,6 +28,11 @@ class KVCache:
         """How many tokens it holds."""
         return self._layers[0][0].shape[2] if self._layers else 0
 
+    @property
+    def nbytes(self) -> int:
+        """How much memory its entries take, in bytes."""
+        return sum(entries.nbytes for layer in self._layers for entries in layer)
+
     def append(self, layer: int, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
         """Add the entries (B, H, T, D / H) of new tokens to a layer; return all that it holds then."""
         if layer == len(self._layers):

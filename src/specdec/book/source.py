@@ -17,7 +17,9 @@ def show_source(*functions: Callable) -> None:
 def _short_source(function: Callable) -> str:
     source = dedent(inspect.getsource(function)).rstrip()
     lines, [definition] = source.splitlines(), ast.parse(source).body
-    docstring = definition.body[0]  # every function of the package has one
-    summary = ast.get_docstring(definition).splitlines()[0]
-    before, after = lines[: docstring.lineno - 1], lines[docstring.end_lineno :]
-    return "\n".join([*before, f'    """{summary}"""', *after])
+    docstring = ast.get_docstring(definition)
+    if docstring is None:
+        return source
+    place = definition.body[0]
+    before, after = lines[: place.lineno - 1], lines[place.end_lineno :]
+    return "\n".join([*before, f'    """{docstring.splitlines()[0]}"""', *after])
