@@ -98,11 +98,12 @@ def test_several_references_in_one_bracket(second):
 
 
 def test_captions(page):
-    assert element(page, "fig-dot").startswith("Figure 1.1: A dot with")
-    assert element(page, "tbl-pairs").startswith("Table 1.1: Pairs of p and q p q .5 .2")
-    assert element(page, "fig-ojs").startswith("Figure 1.2: Bars of")
-    assert element(page, "fig-cell").startswith("Figure 1.3: A cell’s figure")
-    assert element(page, "tbl-cell").startswith("Table 1.2: A table from Doe ( 2020 )")
+    assert element(page, "fig-dot").startswith("Figure 1.1 : A dot with")
+    assert element(page, "tbl-pairs").startswith("Table 1.1 : Pairs of p and q p q .5 .2")
+    assert element(page, "fig-ojs").startswith("Figure 1.2 : Bars of")
+    assert element(page, "fig-cell").startswith("Figure 1.3 : A cell’s figure")
+    assert element(page, "tbl-cell").startswith("Table 1.2 : A table from Doe ( 2020 )")
+    assert '<span class="caption-label">Figure 1.1</span>: A dot with' in page
 
 
 def test_equation_has_its_number_beside_it(page):
@@ -114,8 +115,20 @@ def test_formulas_are_typeset_everywhere(page):
     assert "<!--formula" not in page and "$x$" not in page and page.count('<span class="katex">') >= 9
 
 
+def test_a_short_formula_keeps_the_punctuation_that_touches_it(page):
+    assert re.search(r'<span class="nowrap"><span class="katex">(?:(?!nowrap).)*</span>,</span> a footnote', page)
+    assert page.count('<span class="nowrap">') == 4  # $a_1$, $p$. $\alpha$. $\frac{1}{2}$.
+
+
+def test_fonts_of_the_first_lines_are_preloaded(page, site):
+    fonts = re.findall(r'<link rel="preload" href="\.\./assets/fonts/(.*?)\.\w+\.woff2" as="font"', page)
+    text_fonts = [f"source-serif-4-latin-{style}" for style in ("400-normal", "400-italic", "600-normal")]
+    assert fonts == [*text_fonts, "KaTeX_Main-Regular", "KaTeX_Math-Italic"]
+    assert "KaTeX_Main-Regular" not in (site / "404.html").read_text(encoding="utf-8")  # a page without formulas
+
+
 def test_images_have_alternative_text_and_size(page, site):
-    assert '<img src="../images/dot.svg" style="width:50.0%" alt="A black dot" />' in page
+    assert '<img src="../images/dot.svg" style="aspect-ratio: 20 / 20;width:50.0%" alt="A black dot" />' in page
     assert (
         '<img src="01-constructs_files/figure-html/cell-6-output-2.png" alt="A blue rectangle" width="8" height="4">'
     ) in page

@@ -39,7 +39,8 @@ def figure(page: "Structure", identifier: str, content: list, caption: list, kin
     word = WORDS[kind]
     if identifier:
         label = page.add_label(identifier, word, page.numbering.next(kind))
-        caption = [text(label.text + (":" if caption else "")), *([space(), *caption] if caption else [])]
+        name_and_number = span(attr("", ["caption-label"]), [text(label.text)])
+        caption = [name_and_number, *([text(":"), space(), *caption] if caption else [])]
     caption_blocks = wrap("<figcaption>", [plain(caption)], "</figcaption>") if caption else []
     if kind == "tbl":
         return wrap(tag("figure", id=identifier, class_="table"), [*caption_blocks, *content], "</figure>")

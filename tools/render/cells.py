@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from . import blocks, pandoc
 from .crossref import UNSUPPORTED, prefix_of
+from .images import image_size
 from .markup import Markup
 from .nodes import attr, div, raw, tag, wrap
 from .source import CodeCell, split_options
@@ -208,15 +209,9 @@ def _image(page: "Structure", name: str, mime: str, output: dict, options: dict)
     data = content.encode() if mime == "image/svg+xml" else base64.b64decode(content)
     path = f"{page.source.page.source.stem}_files/figure-html/{name}.{IMAGE_SUFFIXES[mime]}"
     page.media[path] = data
-    size = output.get("metadata", {}).get(mime) or (_png_size(data) if mime == "image/png" else {})
-    return raw(
-        tag("img", src=path, alt=alternative, width=str(size.get("width", "")), height=str(size.get("height", "")))
-    )
-
-
-def _png_size(data: bytes) -> dict[str, int]:
-    """Width and height from the header of a PNG, so that the page keeps its layout while the image loads."""
-    return {"width": int.from_bytes(data[16:20], "big"), "height": int.from_bytes(data[20:24], "big")}
+    width, height = image_size(data) or ("", "")
+    size = {"width": width, "height": height} | output.get("metadata", {}).get(mime, {})
+    return raw(tag("img", src=path, alt=alternative, width=str(size["width"]), height=str(size["height"])))
 
 
 def _is_bridge(output: dict) -> bool:

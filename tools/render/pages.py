@@ -3,13 +3,14 @@
 import html
 import posixpath
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from . import pandoc
 from .nodes import attr, div, plain, plain_text, raw
 from .project import PageFile, Project
-from .resolve import Resolved, formula_mark
+from .resolve import Resolved
 
 TEMPLATE = Path(__file__).parent / "assets" / "page.html"
 TOC_LEVELS = (2, 3)
@@ -23,6 +24,12 @@ _LISTING = re.compile(
 _LISTING_LINE = re.compile(r'<span id="cb\d+-\d+"><a href="#cb\d+-\d+" aria-hidden="true" tabindex="-1"></a>')
 _HEADING = re.compile(r'<h([2-6])((?: [\w-]+="[^"]*")*)>(.*?)</h\1>', re.DOTALL)
 _CITATION_LINK = re.compile(r'<a href="#(ref-[^"]+)"')
+_PRELOADED_FONT = '<link rel="preload" href="{}" as="font" type="font/woff2" crossorigin>'
+_TEXT_FONTS = ("font_regular", "font_italic", "font_bold")
+_MATH_FONTS = ("font_math", "font_variables")
+# A short formula and the punctuation that touches it.
+_TOUCHED_FORMULA = re.compile(r"([(\[“‘]*)(<!--formula (\d+)-->)([,.;:!?)\]”’…–-]*)")
+_SHORT_FORMULA = 24  # letters of TeX; a longer one must be able to break between its parts
 
 
 @dataclass(frozen=True)
@@ -81,7 +88,7 @@ def fill_template(
 ) -> str:
     """The whole page; `compiled` is the answer of `node.compile_pages`."""
     formulas = compiled["math"][page.file.id]
-    fragment = Fragment(**{key: _typeset(part, formulas) for key, part in vars(fragment).items()})
+    fragment = Fragment(**{key: _typeset(part, page, formulas) for key, part in vars(fragment).items()})
     this = next(chapter for chapter in chapters if chapter.file == page.file)
     head_title = " ".join(filter(None, [str(this.number or ""), this.title]))
     return _fill(
@@ -91,6 +98,7 @@ def fill_template(
         head_title=f"{head_title} – {project.title}",
         description=plain_text(page.front["description"]) or project.subtitle,
         page_id=page.file.id,
+        fonts=[*_TEXT_FONTS, *(_MATH_FONTS if formulas else [])],
         head_extra=_scripts(page.file, compiled),
         sidebar=_sidebar(chapters, page.file),
         title_block=_title_block(page, fragment, this.number),
@@ -109,6 +117,7 @@ def fill_not_found(chapters: list[Chapter], project: Project, assets: dict) -> s
         head_title=f"Page not found – {project.title}",
         description=project.subtitle,
         page_id="not-found",
+        fonts=_TEXT_FONTS,
         head_extra="",
         sidebar=_sidebar(chapters, None, project.site_path),
         title_block='<header class="title-block"><h1 class="title">Page not found</h1></header>',
@@ -118,12 +127,15 @@ def fill_not_found(chapters: list[Chapter], project: Project, assets: dict) -> s
     )
 
 
-def _fill(project: Project, assets: dict, *, root: str, head_title: str, description: str, **values: str) -> str:
+def _fill(
+    project: Project, assets: dict, *, root: str, head_title: str, description: str, fonts: Iterable[str], **values: str
+) -> str:
     values |= {
         "lang": project.lang,
         "head_title": html.escape(head_title),
         "description": html.escape(description),
         "root": root,
+        "fonts": "\n".join(_PRELOADED_FONT.format(root + assets[font]) for font in fonts),
         "css": assets["css"],
         "theme_js": assets["theme"],
         "site_js": assets["site"],
@@ -134,10 +146,18 @@ def _fill(project: Project, assets: dict, *, root: str, head_title: str, descrip
     return re.sub(r"\{\{(\w+)\}\}", lambda match: values[match[1]], TEMPLATE.read_text(encoding="utf-8"))
 
 
-def _typeset(fragment: str, formulas: list[str]) -> str:
-    for index, formula in enumerate(formulas):
-        fragment = fragment.replace(formula_mark(index), formula)
-    return fragment
+def _typeset(fragment: str, page: Resolved, formulas: list[str]) -> str:
+    """Put the formulas where their marks are; a short one and the punctuation that touches it stay on one line."""
+
+    def place(match: re.Match) -> str:
+        before, _, number, after = match.groups()
+        index = int(number)
+        whole = f"{before}{formulas[index]}{after}"
+        formula = page.formulas[index]
+        is_kept_whole = not formula.display and len(formula.tex) <= _SHORT_FORMULA
+        return f'<span class="nowrap">{whole}</span>' if (before or after) and is_kept_whole else whole
+
+    return _TOUCHED_FORMULA.sub(place, fragment)
 
 
 def _scripts(file: PageFile, compiled: dict) -> str:

@@ -8,6 +8,7 @@ from urllib.parse import unquote
 
 from .crossref import UNSUPPORTED, Label, prefix_of
 from .errors import Problems
+from .images import image_size
 from .nodes import link, raw_inline, rewrite, space, text
 from .project import PageFile
 from .source import CELL_FORMAT
@@ -87,7 +88,7 @@ class Resolved:
         if kind == "Link":
             content[2][0] = self._link(content[2][0])
         elif kind == "Image":
-            self._image(content[2][0])
+            self._image(content)
         return [{key: rewrite(value, self.inlines, self.blocks) for key, value in node.items()}]
 
     def _formula(self, content: list) -> dict:
@@ -154,7 +155,8 @@ class Resolved:
         if anchor:
             self.anchors.append(Anchor(output, unquote(anchor), str(self.page.place(target))))
 
-    def _image(self, url: str) -> None:
+    def _image(self, content: list) -> None:
+        (_, _, options), _, (url, _) = content
         if url.startswith("data:"):
             return
         if _ADDRESS.match(url):
@@ -162,6 +164,9 @@ class Resolved:
             return
         source = posixpath.normpath(posixpath.join(self.file.source.parent, unquote(url)))
         self._copy(source, f"the image {url} does not exist", url)
+        size = image_size((self.book.root / source).read_bytes()) if source in self.files else None
+        if size:
+            options += _room(*size, is_scaled=any(name in ("width", "height") for name, _ in options))
 
     def _copy(self, source: str, otherwise: str, near: str) -> None:
         is_inside = not source.startswith("..") and not PurePosixPath(source).is_absolute()
@@ -169,6 +174,13 @@ class Resolved:
             self.files.append(source)
         else:
             self.problem(otherwise, near)
+
+
+def _room(width: int, height: int, is_scaled: bool) -> list[list[str]]:
+    """Attributes by which an image keeps its place before it is loaded."""
+    if is_scaled:
+        return [["style", f"aspect-ratio: {width} / {height}"]]
+    return [["width", str(width)], ["height", str(height)]]
 
 
 def formula_mark(index: int) -> str:

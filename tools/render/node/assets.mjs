@@ -16,6 +16,15 @@ const bundles = {
   runtime: {entry: "ojs-runtime.js", format: "esm"},
 };
 
+/** Fonts that the first lines of a page need: name in the answer → the end of the font's file. */
+const preloaded = {
+  font_regular: "source-serif-4-latin-400-normal.woff2",
+  font_italic: "source-serif-4-latin-400-italic.woff2",
+  font_bold: "source-serif-4-latin-600-normal.woff2",
+  font_math: "KaTeX_Main-Regular.woff2",
+  font_variables: "KaTeX_Math-Italic.woff2",
+};
+
 const shared = {
   absWorkingDir: sources,
   bundle: true,
@@ -34,7 +43,7 @@ const shared = {
 /**
  * Writes the bundles, under names that change with their content, and removes those that they replace.
  * @param {string} out absolute path of the site
- * @returns {Promise<{css: string, theme: string, site: string, runtime: string}>} paths below the site's root
+ * @returns {Promise<Object<string, string>>} the name of a bundle or a preloaded font → its path below the site's root
  */
 export async function buildAssets(out) {
   const outdir = path.join(out, "assets");
@@ -42,14 +51,23 @@ export async function buildAssets(out) {
     const plugins = [onlyWoff2, withoutEval];
     const {metafile} = await build({...shared, ...options, plugins, outdir, entryPoints: [entry]});
     const [output] = Object.entries(metafile.outputs).find(([, {entryPoint}]) => entryPoint === entry);
-    return {name, file: path.posix.join("assets", path.basename(output)), inputs: Object.keys(metafile.inputs)};
+    return {name, file: path.posix.join("assets", path.basename(output)), metafile};
   });
   const results = await Promise.all(built);
   const assets = Object.fromEntries(results.map(({name, file}) => [name, file]));
-  const packages = packageFolders(results.flatMap(({inputs}) => inputs));
+  const packages = packageFolders(results.flatMap(({metafile}) => Object.keys(metafile.inputs)));
   await writeFile(path.join(outdir, "LICENSES.txt"), await licences("The files beside this one contain these packages.", packages, sources));
   await removeReplaced(outdir, Object.values(assets).map((file) => path.basename(file)));
-  return assets;
+  return {...assets, ...fontsOf(results.find(({name}) => name === "css").metafile)};
+}
+
+function fontsOf({outputs}) {
+  const fileOf = (font) => {
+    const found = Object.entries(outputs).find(([, {inputs}]) => Object.keys(inputs).some((input) => input.endsWith(font)));
+    if (!found) throw new Error(`the styles ask for no font ${font}`);
+    return path.posix.join("assets", "fonts", path.basename(found[0]));
+  };
+  return Object.fromEntries(Object.entries(preloaded).map(([name, font]) => [name, fileOf(font)]));
 }
 
 /**
