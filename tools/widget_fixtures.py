@@ -79,12 +79,20 @@ def round_stepper_parity(payload: dict[str, Any]) -> dict[str, Any]:
     verdicts += [({"p": p, "q": q, "u": u}, u < min(1.0, p / q)) for p, q, u in edges]
     states = []
     for number, played in enumerate(payload["rounds"]):
-        first_test = len(played["proposed"]) + 2  # after the start, the guesses and the target's pass
+        first_test = (
+            len(played["proposed"]) + 2
+        )  # after the start, the guesses and the target's pass
         for position, test in enumerate(played["tests"]):
             options = {"round": number, "step": first_test + position}
-            states.append(_state(options, {"kind": "test"}, [test["p"], test["q"], test["u"]]))
+            states.append(
+                _state(options, {"kind": "test"}, [test["p"], test["q"], test["u"]])
+            )
         options = {"round": number, "step": first_test + len(played["tests"]) + 1}
-        value = {"kind": "commit", "nAccepted": played["n_accepted"], "emitted": played["emitted"]}
+        value = {
+            "kind": "commit",
+            "nAccepted": played["n_accepted"],
+            "emitted": played["emitted"],
+        }
         states.append(_state(options, value, [played["n_accepted"]]))
     return {
         "functions": [
@@ -108,7 +116,10 @@ def accept_lab_payload() -> dict[str, Any]:
     }
     return {
         "labels": ["the", "cat", "sat", "on"],
-        "presets": [{"name": name} | accept_lab_case(*map(_float64, pair)) for name, pair in pairs.items()],
+        "presets": [
+            {"name": name} | accept_lab_case(*map(_float64, pair))
+            for name, pair in pairs.items()
+        ],
     }
 
 
@@ -124,7 +135,10 @@ def accept_lab_parity(payload: dict[str, Any]) -> dict[str, Any]:
         _function(
             "./lib/distributions.js",
             function,
-            [([case["target_probs"], case["draft_probs"]], case[quantity]) for case in cases],
+            [
+                ([case["target_probs"], case["draft_probs"]], case[quantity])
+                for case in cases
+            ],
         )
         for function, quantity in formulas.items()
     ]
@@ -136,19 +150,37 @@ def accept_lab_parity(payload: dict[str, Any]) -> dict[str, Any]:
     states = []
     for preset in payload["presets"]:
         for rule, law in preset["laws"].items():
-            missed = 0.5 * sum(abs(a - b) for a, b in zip(law, preset["target_probs"], strict=True))
-            value = {"rule": rule, "alpha": preset["alpha"], "law": law, "lawDistance": missed}
+            missed = 0.5 * sum(
+                abs(a - b) for a, b in zip(law, preset["target_probs"], strict=True)
+            )
+            value = {
+                "rule": rule,
+                "alpha": preset["alpha"],
+                "law": law,
+                "lawDistance": missed,
+            }
             value |= {"distance": preset["total_variation"], "residual": preset["residual"]}
-            says = [preset["alpha"], preset["total_variation"], *([missed] if missed > 1e-6 else [])]
+            says = [
+                preset["alpha"],
+                preset["total_variation"],
+                *([missed] if missed > 1e-6 else []),
+            ]
             states.append(_state({"preset": preset["name"], "rule": rule}, value, says))
-    return {"functions": [*functions, _function("./accept-lab.js", "labState", laws)], "states": states}
+    return {
+        "functions": [*functions, _function("./accept-lab.js", "labState", laws)],
+        "states": states,
+    }
 
 
 def speedup_parity() -> dict[str, Any]:
     """The curves over a grid that holds the limits, and the peaks that the text names."""
     alphas = [step / 10 for step in range(11)] + [0.001, 0.333, 0.85, 0.999]
     costs, gammas = [0.0, 0.1, 0.15, 0.4, 1.0], [0, 1, 2, 3, 5, 8, 12, 16]
-    tokens = [([alpha, gamma], expected_accepted_tokens(alpha, gamma)) for alpha in alphas for gamma in gammas]
+    tokens = [
+        ([alpha, gamma], expected_accepted_tokens(alpha, gamma))
+        for alpha in alphas
+        for gamma in gammas
+    ]
     speedups = [
         ([alpha, gamma, c], speculative_speedup(alpha, gamma, c))
         for alpha in alphas
@@ -166,7 +198,13 @@ def speedup_parity() -> dict[str, Any]:
             "bestGamma": best_gamma(alpha, c, 16),
         }
         options = {"alpha": alpha, "gamma": gamma, "c": c}
-        states.append(_state(options, value | options, [*options.values(), value["tokens"], value["speedup"]]))
+        states.append(
+            _state(
+                options,
+                value | options,
+                [*options.values(), value["tokens"], value["speedup"]],
+            )
+        )
     return {
         "functions": [
             _function("./speedup-explorer.js", "expectedAcceptedTokens", tokens),
@@ -177,7 +215,9 @@ def speedup_parity() -> dict[str, Any]:
     }
 
 
-def _function(module: str, name: str, cases: Iterable[tuple[list[Any], Any]]) -> dict[str, Any]:
+def _function(
+    module: str, name: str, cases: Iterable[tuple[list[Any], Any]]
+) -> dict[str, Any]:
     """A JavaScript function, by its module relative to ``widgets/``, and what it must return for which arguments."""
     return {
         "module": module,
@@ -186,7 +226,9 @@ def _function(module: str, name: str, cases: Iterable[tuple[list[Any], Any]]) ->
     }
 
 
-def _state(options: dict[str, Any], value: dict[str, Any], says: list[float]) -> dict[str, Any]:
+def _state(
+    options: dict[str, Any], value: dict[str, Any], says: list[float]
+) -> dict[str, Any]:
     return {"options": options, "value": value, "says": says}
 
 
@@ -200,8 +242,12 @@ def _pairs() -> list[tuple[Tensor, Tensor]]:
         ([1.0, 0.0, 0.0], [0.2, 0.3, 0.5]),
     ]
     sizes = [2, 3, 4, 6] * 8
-    drawn = [torch.rand(2, size, generator=generator, dtype=torch.float64) for size in sizes]
-    return [(_float64(p), _float64(q)) for p, q in edges] + [(p / p.sum(), q / q.sum()) for p, q in drawn]
+    drawn = [
+        torch.rand(2, size, generator=generator, dtype=torch.float64) for size in sizes
+    ]
+    return [(_float64(p), _float64(q)) for p, q in edges] + [
+        (p / p.sum(), q / q.sum()) for p, q in drawn
+    ]
 
 
 def _float64(values: list[float]) -> Tensor:

@@ -17,7 +17,11 @@ def flatten(value: Any, place: str = "") -> dict[str, Any]:
         items = enumerate(value)
     else:
         return {place: value}
-    return {path: leaf for key, item in items for path, leaf in flatten(item, f"{place}/{key}").items()}
+    return {
+        path: leaf
+        for key, item in items
+        for path, leaf in flatten(item, f"{place}/{key}").items()
+    }
 
 
 def tolerant(leaf: Any) -> Any:
@@ -28,8 +32,12 @@ def tolerant(leaf: Any) -> Any:
 @pytest.mark.parametrize("name", CURRENT)
 def test_the_committed_fixture_is_what_specdec_gives(name: str) -> None:
     committed = json.loads((FIXTURES / name).read_text(encoding="utf-8"))
-    assert flatten(committed) == {place: tolerant(leaf) for place, leaf in flatten(CURRENT[name]).items()}
+    assert flatten(committed) == {
+        place: tolerant(leaf) for place, leaf in flatten(CURRENT[name]).items()
+    }
 
 
 def test_no_fixture_is_left_over() -> None:
-    assert {path.relative_to(FIXTURES).as_posix() for path in FIXTURES.rglob("*.json")} == set(CURRENT)
+    assert {
+        path.relative_to(FIXTURES).as_posix() for path in FIXTURES.rglob("*.json")
+    } == set(CURRENT)

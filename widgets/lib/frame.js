@@ -43,7 +43,7 @@ const CSS = `
   @media screen { .widget-static:has(+ * .widget) { display: none; } }
   @media print {
     .widget { break-inside: avoid; }
-    .widget .widget-control, .widget-static + * .widget { display: none; }
+    .widget .widget-control, .widget-static + * .widget { display: none !important; }
   }
 `;
 

@@ -63,7 +63,7 @@ export const animated = spoilt((root) => {
 });
 
 export const printsBeside = spoilt((root) => {
-  root.append(element("style", {textContent: "@media print { .widget.widget-counter { display: block !important; } }"}));
+  root.append(element("style", {textContent: "@media print { .widget-static + * .widget.widget-counter { display: block !important; } }"}));
 });
 
 export const forgetful = (data, options) => sound(data, options, {fields: {}});
