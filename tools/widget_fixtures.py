@@ -20,6 +20,19 @@ import torch
 from torch import Tensor
 
 from specdec.book.rules import accept_lab_case
+from specdec.book.small_talk import WORDS, write
+from specdec.distributions import next_token_distribution
+from specdec.roofline import (
+    ACCELERATORS,
+    SHAPES,
+    Accelerator,
+    DecoderShape,
+    arithmetic_intensity,
+    free_positions,
+    pass_bytes,
+    pass_flops,
+    pass_seconds,
+)
 from specdec.speculative import (
     best_gamma,
     demonstrate_speculative,
@@ -44,12 +57,16 @@ def fixtures() -> dict[str, Any]:
         "round-stepper": round_stepper_payload(),
         "accept-lab": accept_lab_payload(),
         "speedup-explorer": demonstrate_speculative(),
+        "warper-explorer": warper_payload(),
+        "roofline": roofline_payload(),
     }
     payloads = {name: _rounded(payload) for name, payload in payloads.items()}
     parity = {
         "round-stepper": round_stepper_parity(payloads["round-stepper"]),
         "accept-lab": accept_lab_parity(payloads["accept-lab"]),
         "speedup-explorer": speedup_parity(),
+        "warper-explorer": warper_parity(payloads["warper-explorer"]),
+        "roofline": roofline_parity(),
     }
     return {f"{name}.json": payload for name, payload in payloads.items()} | {
         f"parity/{name}.json": values for name, values in parity.items()
@@ -213,6 +230,204 @@ def speedup_parity() -> dict[str, Any]:
         ],
         "states": states,
     }
+
+
+def warper_payload() -> dict[str, Any]:
+    """What follows "the" in 20,000 words of the book's small language, and some ways to bend it."""
+    text = write(20_000, torch.Generator().manual_seed(0))
+    following = text[1:][text[:-1] == WORDS.index("the")]
+    counts = torch.bincount(following, minlength=len(WORDS)).double()
+    logits = [round(logit, 4) for logit in (counts + 0.5).log().tolist()]
+    settings = [
+        (1.0, None, None),
+        (0.5, None, None),
+        (2.0, None, None),
+        (1.0, 3, None),
+        (1.0, None, 0.7),
+        (0.0, None, None),
+    ]
+    presets = [
+        {"temperature": temperature, "top_k": top_k, "top_p": top_p}
+        | {"probs": _warped(logits, temperature, top_k, top_p)}
+        for temperature, top_k, top_p in settings
+    ]
+    return {"labels": WORDS, "logits": logits, "presets": presets}
+
+
+def warper_parity(payload: dict[str, Any]) -> dict[str, Any]:
+    """Every setting on random logits, ties and a token that must not be drawn; some states of the payload."""
+    generator = torch.Generator().manual_seed(1)
+    drawn = (6 * torch.rand(5, 9, generator=generator, dtype=torch.float64)).tolist()
+    tied = [[1.0, 1.0, 1.0, 1.0], [2.0, 1.0, 1.0, 0.0, 0.0], [300.0, -300.0, 0.0], [0.5]]
+    settings = [
+        (temperature, top_k, top_p)
+        for temperature in (0.0, 0.05, 0.7, 1.0, 2.0)
+        for top_k in (None, 1, 3, 50)
+        for top_p in (None, 0.05, 0.5, 0.9, 1.0)
+    ]
+    cases = [
+        ([logits, *setting], _warped(logits, *setting))
+        for logits in [*drawn, *tied]
+        for setting in settings
+    ]
+    states = []
+    for temperature, top_k, top_p in [
+        (0.7, 5, 0.9),
+        (1.0, 23, 0.7),
+        (2.0, 3, 1.0),
+        (1.0, 23, 1.0),
+        (0.05, 4, 0.5),
+        (0.0, 9, 0.5),
+    ]:
+        probs = _warped(payload["logits"], temperature, top_k, top_p)
+        kept = sum(mass > 0 for mass in probs)
+        options = {"temperature": temperature, "topK": top_k, "topP": top_p}
+        says = [] if kept == 1 or kept == len(probs) else [max(probs)]
+        states.append(_state(options, {"probs": probs, "kept": kept}, [temperature, *says]))
+    return {
+        "functions": [_function("./warper-explorer.js", "nextTokenDistribution", cases)],
+        "states": states,
+    }
+
+
+def _warped(
+    logits: list[float], temperature: float, top_k: int | None, top_p: float | None
+) -> list[float]:
+    return next_token_distribution(_float64(logits), temperature, top_k, top_p).tolist()
+
+
+def roofline_payload() -> dict[str, Any]:
+    """Accelerators, models, and passes whose times must lie on the widget's lines."""
+    points = [
+        {
+            "accelerator": accelerator.name,
+            "shape": shape.name,
+            "batch": batch,
+            "positions": positions,
+            "context": context,
+            "seconds": pass_seconds(accelerator, shape, batch, positions, context),
+            "free": free_positions(accelerator, shape, batch, context),
+        }
+        for accelerator in ACCELERATORS
+        for shape in SHAPES
+        for batch in (1, 8, 64)
+        for positions in (1, 5, 9, 17)
+        for context in (0, 2000)
+    ]
+    return {
+        "accelerators": [_accelerator(accelerator) for accelerator in ACCELERATORS],
+        "shapes": [_shape(shape) for shape in SHAPES],
+        "points": points,
+    }
+
+
+def roofline_parity() -> dict[str, Any]:
+    """Bytes, operations, times and free positions over a grid; states on both sides of the ridge."""
+    passes = [
+        (batch, positions, context)
+        for batch in (1, 7, 512)
+        for positions in (1, 17)
+        for context in (0, 128_000)
+    ]
+    pairs = [
+        (accelerator, shape, _accelerator(accelerator), _shape(shape))
+        for accelerator in ACCELERATORS
+        for shape in SHAPES
+    ]
+    shapes = [(shape, _shape(shape)) for shape in SHAPES]
+    module = "./roofline.js"
+    functions = [
+        _function(
+            module,
+            "passFlops",
+            [
+                ([data, *at], pass_flops(shape, *at))
+                for shape, data in shapes
+                for at in passes
+            ],
+        ),
+        _function(
+            module,
+            "passBytes",
+            [
+                ([data, batch, context], pass_bytes(shape, batch, context))
+                for shape, data in shapes
+                for batch, _, context in passes
+            ],
+        ),
+        _function(
+            module,
+            "arithmeticIntensity",
+            [
+                ([data, *at], arithmetic_intensity(shape, *at))
+                for shape, data in shapes
+                for at in passes
+            ],
+        ),
+        _function(
+            module,
+            "ridge",
+            [([data], accelerator.ridge) for accelerator, _, data, _ in pairs],
+        ),
+        _function(
+            module,
+            "passTimes",
+            [
+                ([*data, *at], {"seconds": pass_seconds(accelerator, shape, *at)})
+                for accelerator, shape, *data in pairs
+                for at in passes
+            ],
+        ),
+        _function(
+            module,
+            "freePositions",
+            [
+                (
+                    [*data, batch, context],
+                    free_positions(accelerator, shape, batch, context),
+                )
+                for accelerator, shape, *data in pairs
+                for batch, _, context in passes
+            ],
+        ),
+    ]
+    states = [
+        _roofline_state(accelerator, shape, *at)
+        for accelerator in ACCELERATORS
+        for shape in SHAPES
+        for at in [(1, 4, 2000), (64, 4, 0), (512, 16, 500), (256, 0, 0)]
+    ]
+    return {"functions": functions, "states": states}
+
+
+def _roofline_state(
+    accelerator: Accelerator, shape: DecoderShape, batch: int, gamma: int, context: int
+) -> dict[str, Any]:
+    seconds = pass_seconds(accelerator, shape, batch, gamma + 1, context)
+    free = free_positions(accelerator, shape, batch, context)
+    options = {"accelerator": accelerator.name, "shape": shape.name}
+    options |= {"batch": batch, "gamma": gamma, "context": context}
+    value = {
+        "seconds": seconds,
+        "freePositions": free,
+        "intensity": arithmetic_intensity(shape, batch, gamma + 1, context),
+        "ridge": accelerator.ridge,
+        "slowdown": seconds / pass_seconds(accelerator, shape, batch, 1, context),
+    }
+    says = [1000 * seconds, gamma + 1, *([free] if free else [])]
+    return _state(options, options | value, says)
+
+
+def _accelerator(accelerator: Accelerator) -> dict[str, Any]:
+    return {
+        name: getattr(accelerator, name)
+        for name in ("name", "flops_per_second", "bytes_per_second")
+    }
+
+
+def _shape(shape: DecoderShape) -> dict[str, Any]:
+    names = ("name", "weights_read", "bytes_per_number", "num_layers", "embed_dim")
+    return {name: getattr(shape, name) for name in (*names, "cache_bytes_per_token")}
 
 
 def _function(

@@ -1,10 +1,10 @@
-import {Plot, html, svg} from "./vendor/observable.js";
+import {Plot, html} from "./vendor/observable.js";
 import {integer, number} from "./lib/address.js";
 import {role} from "./lib/colours.js";
 import {times} from "./lib/formats.js";
 import {onInput, widgetFrame} from "./lib/frame.js";
 import {range} from "./lib/inputs.js";
-import {plot, responsive} from "./lib/plot.js";
+import {keyMark, note, plot, responsive} from "./lib/plot.js";
 import {addStyles} from "./lib/styles.js";
 
 const MAX_GAMMA = 16;
@@ -95,7 +95,6 @@ const CSS = `
     display: flex; flex-wrap: wrap; gap: .125rem 1rem; margin: .5rem 0 0; padding: 0; color: var(--role-muted);
     font-size: .8125rem; list-style: none;
   }
-  .widget-speedup .speedup-key svg { width: 1em; height: 1em; vertical-align: -.125em; overflow: visible; }
   @container (min-width: 34rem) {
     .widget-speedup .speedup-controls { grid-template-columns: repeat(3, minmax(0, 1fr)); }
     .widget-speedup .speedup-plots { grid-template-columns: repeat(2, minmax(0, 1fr)); }
@@ -215,7 +214,7 @@ function drawSpeedup(width, state, recorded) {
     background: [
       Plot.rectY([1], {x1: -0.5, x2: MAX_GAMMA + 0.5, y1: 0, y2: 1, fill: role("rejected"), fillOpacity: 0.08}),
       Plot.ruleY([1], {stroke: role("rejected")}),
-      note("slower than plain decoding", "rejected")
+      note("slower than plain decoding", "rejected", "bottom-right")
     ],
     foreground: [Plot.dot([best], {x: "gamma", y: "speedup", dy: -14, symbol: "star", r: 6, fill: role("accepted")})]
   });
@@ -267,31 +266,7 @@ function drawCurve({width, top, state, curve, recorded, channel, shown, label, b
   });
 }
 
-/** Words in the corner under the curve. */
-function note(words, colour) {
-  return Plot.text([words], {
-    frameAnchor: "bottom-right",
-    dx: -8,
-    dy: -4,
-    text: (text) => text,
-    fill: role(colour),
-    stroke: "var(--widget-paper)",
-    strokeWidth: 3
-  });
-}
-
 function topLevel(curve, channel) {
   const highest = Math.max(...curve.map((point) => point[channel]));
   return TOP_LEVELS.find((level) => level >= highest * 1.2) || TOP_LEVELS[TOP_LEVELS.length - 1];
-}
-
-function keyMark(shape, colour) {
-  const path = {
-    circle: svg`<circle cx="8" cy="8" r="6" fill=${role(colour)}></circle>`,
-    ring: svg`<circle cx="8" cy="8" r="5.5" fill="none" stroke=${role(colour)} stroke-width="2"></circle>`,
-    star: svg`<path d="M8 0l2.3 5.4 5.7.4-4.4 3.8 1.4 5.8L8 12.3l-5 3.1 1.4-5.8L0 5.8l5.7-.4z" fill=${role(colour)}></path>`,
-    dots: svg`<path d="M0 8h16" stroke=${role(colour)} stroke-width="2" stroke-dasharray="2,3"></path>`,
-    dashes: svg`<path d="M0 8h16" stroke=${role(colour)} stroke-width="2" stroke-dasharray="7,2"></path>`
-  }[shape];
-  return svg`<svg viewBox="0 0 16 16" aria-hidden="true">${path}</svg>`;
 }

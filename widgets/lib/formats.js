@@ -14,6 +14,11 @@ export function times(value) {
   return `${value.toFixed(2)}×`;
 }
 
+/** 2000 → "2,000" */
+export function grouped(value) {
+  return value.toLocaleString("en-US");
+}
+
 /** (1, "token") → "1 token", (5, "token") → "5 tokens" */
 export function count(number, noun) {
   return `${number} ${noun}${number === 1 ? "" : "s"}`;

@@ -19,6 +19,7 @@ const CSS = `
   .widget form.widget-range input[type="range"] {
     flex: 1 1 0; width: auto; min-width: 0; height: 1.75rem; margin: 0; accent-color: var(--role-target);
   }
+  .widget form.widget-range output { flex: none; min-width: 4.25rem; }
   .widget form.widget-choice > div {
     display: flex; flex-wrap: wrap; gap: .25rem; width: 100%; max-width: none; margin: 0;
   }
@@ -50,6 +51,35 @@ export function range(extent, {label, name, value, step}) {
   form.classList.add("widget-range", "widget-control");
   form.querySelector("input[type=range]").setAttribute("aria-label", name);
   form.querySelector("input[type=number]").setAttribute("aria-label", `${name}, as a number`);
+  return form;
+}
+
+/**
+ * A slider over listed values, for numbers that span orders of magnitude or that Python has computed for just these.
+ * @param {number[]} values
+ * @param {{label: string, name: string, value: number, format?: (value: number) => string}} options `name` is read
+ *   aloud, with the formatted value
+ * @returns {HTMLFormElement} with `.value`; emits `input`
+ */
+export function levels(values, {label, name, value, format = String}) {
+  addStyles("inputs", CSS);
+  const slider = html`<input type="range" min="0" max=${values.length - 1} step="1" aria-label=${name}>`;
+  const output = html`<output>`;
+  const form = html`<form class="widget-range widget-control"><label aria-hidden="true">${label}</label>
+    <div>${output}${slider}</div></form>`;
+  const show = () => {
+    output.textContent = format(form.value);
+    slider.setAttribute("aria-valuetext", format(form.value));
+  };
+  Object.defineProperty(form, "value", {
+    get: () => values[slider.valueAsNumber],
+    set(chosen) {
+      slider.value = values.indexOf(chosen);
+      show();
+    }
+  });
+  slider.addEventListener("input", show);
+  form.value = value;
   return form;
 }
 

@@ -1,9 +1,11 @@
-import {Plot, html} from "../vendor/observable.js";
+import {Plot, html, svg} from "../vendor/observable.js";
+import {role} from "./colours.js";
 import {addStyles} from "./styles.js";
 
 const CSS = `
   .widget-plot { min-width: 0; }
   .widget-plot svg { display: block; width: 100%; height: auto; overflow: visible; }
+  .widget-key-mark { width: 1em; height: 1em; vertical-align: -.125em; overflow: visible; }
 `;
 
 /**
@@ -39,4 +41,35 @@ export function responsive(draw) {
     root.redraw();
   }).observe(ruler);
   return root;
+}
+
+/** Words in a corner of a chart, "bottom-left" or "bottom-right". */
+export function note(words, colour, corner) {
+  return Plot.text([words], {
+    frameAnchor: corner,
+    dx: corner === "bottom-left" ? 8 : -8,
+    dy: -4,
+    text: (text) => text,
+    fill: role(colour),
+    stroke: "var(--widget-paper)",
+    strokeWidth: 3
+  });
+}
+
+/**
+ * A mark as it stands in a chart, for the key beside it.
+ * @param {"circle"|"open"|"ring"|"star"|"dots"|"dashes"} shape
+ * @param {string} colour a role
+ */
+export function keyMark(shape, colour) {
+  addStyles("plot", CSS);
+  const path = {
+    circle: svg`<circle cx="8" cy="8" r="6" fill=${role(colour)}></circle>`,
+    open: svg`<circle cx="8" cy="8" r="5" fill="var(--widget-paper)" stroke=${role(colour)} stroke-width="2"></circle>`,
+    ring: svg`<circle cx="8" cy="8" r="5.5" fill="none" stroke=${role(colour)} stroke-width="2"></circle>`,
+    star: svg`<path d="M8 0l2.3 5.4 5.7.4-4.4 3.8 1.4 5.8L8 12.3l-5 3.1 1.4-5.8L0 5.8l5.7-.4z" fill=${role(colour)}></path>`,
+    dots: svg`<path d="M0 8h16" stroke=${role(colour)} stroke-width="2" stroke-dasharray="2,3"></path>`,
+    dashes: svg`<path d="M0 8h16" stroke=${role(colour)} stroke-width="2" stroke-dasharray="7,2"></path>`
+  }[shape];
+  return svg`<svg class="widget-key-mark" viewBox="0 0 16 16" aria-hidden="true">${path}</svg>`;
 }
