@@ -1,7 +1,9 @@
 """The one training loop that the book's demos share, and what they feed it.
 
-    losses = train(lambda: next_token_loss(model, draw_windows(text, 32, 32, generator)),
-                   model.parameters(), steps=1000)
+    def loss():
+        return next_token_loss(model, draw_windows(text, 12, 41, generator))
+
+    losses = train(loss, model.parameters(), steps=900, learning_rate=1.5e-2)
 
 The loop knows nothing of models: it asks for a loss, a fresh one each step, and lowers it.
 """
@@ -47,7 +49,7 @@ def train(
     check_between(learning_rate, 0.0, float("inf"), "learning_rate")
     parameters = list(parameters)
     optimiser = torch.optim.AdamW(
-        parameters, lr=learning_rate, betas=(0.9, 0.95), weight_decay=0.01
+        parameters, lr=learning_rate, betas=(0.9, 0.95), weight_decay=0.01, fused=True
     )
     losses = []
     for step in _counted(steps, progress):
@@ -67,7 +69,9 @@ def train(
     return losses
 
 
-def learning_rate_factor(step: int, steps: int, warm_up: int = 50, floor: float = 0.05) -> float:
+def learning_rate_factor(
+    step: int, steps: int, warm_up: int = 50, floor: float = 0.05
+) -> float:
     """The learning rate of a step as a share of the highest: up in a line, then down half a cosine.
 
     Args:
