@@ -117,9 +117,12 @@ def test_previous_and_next_walk_through_the_whole_book(new_page, site):
         "links => links.map(link => link.href)"
     )
     walked = [page.url]
-    while page.locator('.page-nav [rel="next"]').count():
-        page.locator('.page-nav [rel="next"]').click()
-        walked.append(page.url)
+    following = page.locator('.page-nav [rel="next"]')
+    while following.count():
+        target = following.evaluate("link => link.href")
+        following.click()
+        page.wait_for_url(target)
+        walked.append(target)
     assert walked == listed
 
 
