@@ -233,11 +233,14 @@ def speedup_parity() -> dict[str, Any]:
 
 
 def warper_payload() -> dict[str, Any]:
-    """What follows "the" in 20,000 words of the book's small language, and some ways to bend it."""
+    """What follows "old" in 20,000 words of the book's small language, smoothed, and some ways to bend it."""
     text = write(20_000, torch.Generator().manual_seed(0))
-    following = text[1:][text[:-1] == WORDS.index("the")]
-    counts = torch.bincount(following, minlength=len(WORDS)).double()
-    logits = [round(logit, 4) for logit in (counts + 0.5).log().tolist()]
+    following = text[1:][text[:-1] == WORDS.index("old")]
+    counts, followed = (
+        torch.bincount(tokens, minlength=len(WORDS)).double()
+        for tokens in (text, following)
+    )
+    logits = [round(logit, 4) for logit in (followed + counts / 100).log().tolist()]
     settings = [
         (1.0, None, None),
         (0.5, None, None),

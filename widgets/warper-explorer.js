@@ -107,7 +107,8 @@ export function describeWarp({temperature, topK, topP, model, tempered, shortene
   ];
   if (topK < labels.length) {
     const survivors = shortened.filter((mass) => mass > 0).length;
-    sentences.push(`Top-k keeps ${survivors} of ${count(labels.length, "token")}.`);
+    const ties = survivors > topK ? `, since ties with number ${topK} stay` : "";
+    sentences.push(`Top-k keeps ${survivors} of ${count(labels.length, "token")}${ties}.`);
   }
   if (topP < 1) sentences.push(`Top-p ${topP} keeps ${kept}, which hold ${probability(keptMass)} of the mass.`);
   if (kept === labels.length) return [...sentences, `All ${kept} tokens can be drawn.`].join(" ");
@@ -231,7 +232,8 @@ export function warperExplorer({labels, logits, presets}, {temperature = 1, topK
     if (chosen) presetChoice.value = chosen;
     else presetChoice.clear();
     strip.replaceChildren(...stripParts(state, order));
-    const scale = SCALES.find((end) => end >= Math.max(...state.model, ...state.probs) - 1e-9);
+    const longest = Math.max(...rows.flatMap(({lengths}) => lengths(state)));
+    const scale = SCALES.find((end) => end >= longest - 1e-9);
     axisEnd.textContent = scale;
     for (const row of rows) row.show(state, scale);
     frame.show(state, describeWarp(state, labels));
@@ -266,16 +268,18 @@ function tokenRow(name, entryOf) {
   const element = html`<div class="warper-row"><span class="warper-name">${name}</span>
     <div class="warper-track" aria-hidden="true">${lost}${bar}${old}</div>${value}${fate}</div>`;
 
+  const lengths = (state) => [entryOf(state.probs), entryOf(state.model)];
+
   function show(state, scale) {
-    const [now, before] = [entryOf(state.probs), entryOf(state.model)];
+    const [now, before] = lengths(state);
     bar.style.width = percent(now / scale);
     lost.style.width = percent(now === 0 ? before / scale : 0);
     old.style.width = percent(before / scale);
-    value.textContent = probability(now);
+    value.textContent = now.toFixed(3);
     const words = entryOf(state.cutBy);
     fate.textContent = words ? `✗ ${words}` : "";
   }
-  return {element, show};
+  return {element, lengths, show};
 }
 
 /** The tokens that there is no room for, summed up; they are cut when all of them are. */

@@ -405,6 +405,25 @@ def print_faults(subject: Subject) -> list[str]:
     return faults
 
 
+def stand_in_faults(page, widgets: int) -> list[str]:
+    """What is wrong with the stand-ins of a chapter's page that was opened without JavaScript.
+
+    A chapter has none yet, or one for each of its widgets, right before the cell that draws it.
+    """
+    stand_ins = page.locator(".widget-static")
+    faults = stand_ins.evaluate_all(
+        """blocks => blocks
+            .filter(block => !block.nextElementSibling?.querySelector('[data-ojs]'))
+            .map(block => `no cell follows the stand-in ${block.textContent.trim().slice(0, 60)}`)"""
+    )
+    hidden = [block for block in stand_ins.all() if not block.is_visible()]
+    if hidden:
+        faults.append(f"{len(hidden)} stand-ins can't be seen without JavaScript")
+    if stand_ins.count() not in (0, widgets):
+        faults.append(f"{stand_ins.count()} stand-ins for {widgets} widgets")
+    return faults
+
+
 def address_faults(subject: Subject) -> list[str]:
     """A state that was reached by hand is in the address, and the address leads there from anywhere."""
     page, faults = subject.page, []

@@ -122,3 +122,27 @@ def test_a_broken_widget_is_caught(opened, name):
 def test_an_overflow_is_caught_on_a_phone_too(opened):
     faults = contract.drawing_faults(opened(FAULTY["overflow"], 320))
     assert any("in 320 px" in fault for fault in faults), faults
+
+
+def test_stand_ins_are_where_the_widgets_will_be(new_page, site, page_path):
+    chapter = Path(page_path).stem
+    widgets = [entry for entry in LISTED.values() if entry["chapter"] == chapter]
+    page = new_page(java_script_enabled=False)
+    page.goto(f"{site}/{page_path}")
+    assert contract.stand_in_faults(page, len(widgets)) == []
+
+
+CELL = '<div class="cell"><div data-ojs></div></div>'
+MISPLACED = {
+    "a paragraph between": '<div class="widget-static">x</div><p>y</p>' + CELL,
+    "after the cell": CELL + '<div class="widget-static">x</div>',
+    "hidden": '<div class="widget-static" style="display: none">x</div>' + CELL,
+    "one of two": '<div class="widget-static">x</div>' + CELL + CELL,
+}
+
+
+@pytest.mark.parametrize("content", MISPLACED.values(), ids=MISPLACED)
+def test_a_misplaced_stand_in_is_caught(new_page, content):
+    page = new_page()
+    page.set_content(content)
+    assert contract.stand_in_faults(page, content.count(CELL)) != []

@@ -47,6 +47,8 @@ test("the warper's sentence tells each step that does something", () => {
     /Top-k keeps 3 of 4 tokens\. Top-p 0\.6 keeps 2, which hold 0\.842 of the mass\. .* probability 0\.625\.$/
   );
   assert.match(say(1, 1, 1), /“a” is the only one that can be drawn\.$/);
+  const tied = describeWarp(warpState([1, 0, 0], 1, 2, 1), ["a", "b", "c"]);
+  assert.match(tied, /Top-k keeps 3 of 3 tokens, since ties with number 2 stay\. All 3 tokens can be drawn\.$/);
   assert.match(say(0, 2, 0.5), /always “a”, whatever/);
 });
 
