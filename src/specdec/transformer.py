@@ -76,6 +76,23 @@ class KVCache:
             for layer in self._layers
         ]
 
+    def reorder(self, rows: list[int]) -> None:
+        """Keep these rows of the batch, in that order; a row may stand more than once. An empty cache stays empty.
+
+        Raises:
+            ValueError: a row that the batch doesn't have.
+        """
+        if not self._layers:
+            return
+        batch = self._layers[0][0].shape[0]
+        if any(not 0 <= row < batch for row in rows):
+            raise ValueError(f"rows must lie in 0..{batch - 1}, got {rows}")
+        picked = torch.tensor(rows, dtype=torch.long)
+        self._layers = [
+            tuple(entries.index_select(0, picked.to(entries.device)) for entries in layer)
+            for layer in self._layers
+        ]
+
 
 class GPTModel(nn.Module):
     """A decoder-only transformer with learned positions and pre-norm blocks.
