@@ -118,7 +118,7 @@ const MAX_GAMMA = 16;
  * @returns {HTMLElement} with `.value` {accelerator, shape, batch, gamma, context, reading, computing, seconds, slowdown,
  *   intensity, ridge, freePositions}; emits `input`
  */
-export function roofline(data, options = {}) {
+export function rooflineExplorer(data, options = {}) {
   addStyles("roofline", CSS);
   checkPoints(data);
   const [accelerators, shapes] = [data.accelerators, data.shapes].map((list) => list.map(({name}) => name));
