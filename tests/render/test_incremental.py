@@ -78,6 +78,31 @@ def test_a_page_removed_from_the_site_is_written_again(book):
     assert book.build().written == [CHAPTER]
 
 
+def search_index(book) -> set[str]:
+    return {path.name for path in (book.out / "assets" / "search").rglob("*.pf_*")}
+
+
+def test_the_search_index_follows_the_pages(book):
+    book.build()
+    first = search_index(book)
+    assert sum(name.endswith(".pf_fragment") for name in first) == 2  # one for each page
+    book.notebook("Other words.")
+    book.build()
+    assert search_index(book) != first
+    assert sum(name.endswith(".pf_fragment") for name in search_index(book)) == 2
+
+
+def test_the_search_index_of_unchanged_pages_stays(book):
+    book.build()
+    engine = book.out / "assets" / "search" / "pagefind.js"
+    engine.write_text("kept", encoding="utf-8")
+    book.build()
+    assert engine.read_text(encoding="utf-8") == "kept"
+    engine.unlink()
+    book.build()
+    assert "kept" not in engine.read_text(encoding="utf-8")
+
+
 def test_a_broken_link_to_an_unchanged_page_is_found(book):
     book.write("index.qmd", "# Preface {.unnumbered}\n\n[x](chapters/01-first.ipynb#a)\n")
     book.notebook("## A {#a}")

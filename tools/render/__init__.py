@@ -2,7 +2,7 @@
 
 It reads the same `_quarto.yml`, the same notebooks (from their stored outputs) and `.qmd` files and the same widgets,
 and writes a site with the same text, anchors and numbers. Markdown, citations and code highlighting are pandoc's;
-OJS and maths are compiled at build time by `node/compile.mjs`.
+OJS and maths are compiled at build time by `node/compile.mjs`, and `node/search.mjs` indexes the pages for search.
 
     python -m tools.render build      build the site, only what changed
     python -m tools.render preview    build, serve on 127.0.0.1, rebuild and reload on change

@@ -10,7 +10,7 @@ from pathlib import Path
 from . import pandoc
 from .checks import check_anchors, check_page
 from .errors import Problems
-from .node import compile_pages
+from .node import compile_pages, write_search_index
 from .nodes import plain_text
 from .pages import Chapter, Fragment, fill_not_found, fill_template, write_fragment
 from .project import CONFIG, PageFile, Project, load_project
@@ -70,7 +70,7 @@ class _Build:
         self.root = root
         self.out = Path(out).resolve() if out else root / self.project.output_dir
         self.cache = root / CACHE / f"{_hash(str(self.out))[:16]}.json"
-        self.records, self.earlier_files = self._load_state()
+        self.records, self.earlier_files, self.index = self._load_state()
         if not only_changed:
             self.records = {}
         self.report = BuildReport(self.out)
@@ -201,7 +201,8 @@ class _Build:
         assets = next(iter(self.records.values())).assets
         self._put(NOT_FOUND, fill_not_found(chapters, self.project, assets).encode())
         files = {path for record in self.records.values() for path in [*record.files, *record.assets.values()]}
-        files |= {NOT_FOUND, *self._copy(pages)}
+        self._update_index(pages)
+        files |= {NOT_FOUND, *self._copy(pages), *self.index}
         for path in set(self.earlier_files) - files:
             self._remove(self.out / path)
         self._save_state(files)
@@ -211,6 +212,13 @@ class _Build:
         self.report.seconds = time.monotonic() - self.started
         written, unchanged = len(self.report.written), len(self.report.unchanged)
         self.say(f"{written} pages written, {unchanged} unchanged, in {self.report.seconds:.1f} s: {self.out}")
+
+    def _update_index(self, pages: list[Resolved]) -> None:
+        """Make the search index anew when a page was written; `index` lists its files."""
+        if self.report.written or not all((self.out / path).is_file() for path in self.index):
+            started = time.monotonic()
+            self.index = write_search_index([str(page.file.output) for page in pages], self.out, self.project.lang)
+            self.say(f"{'search index':<50} {time.monotonic() - started:5.1f} s")
 
     def _put(self, path: str, data: bytes) -> None:
         target = self.out / path
@@ -240,16 +248,18 @@ class _Build:
                 break
             folder.rmdir()
 
-    def _load_state(self) -> tuple[dict[str, _Record], list[str]]:
-        """The records and the files of the last build into this folder."""
+    def _load_state(self) -> tuple[dict[str, _Record], list[str], list[str]]:
+        """The records, the files and those of the search index of the last build into this folder."""
         try:
             state = json.loads(self.cache.read_text(encoding="utf-8"))
-            return {name: _Record(**record) for name, record in state["pages"].items()}, state["files"]
+            records = {name: _Record(**record) for name, record in state["pages"].items()}
+            return records, state["files"], state["index"]
         except (OSError, ValueError, TypeError, KeyError):
-            return {}, []  # none yet, or one of another version of the renderer
+            return {}, [], []  # none yet, or one of another version of the renderer
 
     def _save_state(self, files: set[str]) -> None:
-        state = {"pages": {name: asdict(record) for name, record in self.records.items()}, "files": sorted(files)}
+        pages = {name: asdict(record) for name, record in self.records.items()}
+        state = {"pages": pages, "files": sorted(files), "index": self.index}
         self.cache.parent.mkdir(parents=True, exist_ok=True)
         self.cache.write_text(json.dumps(state), encoding="utf-8")
 

@@ -1,4 +1,5 @@
-"""Calls `node/compile.mjs`, which compiles OJS, typesets formulas and bundles what the pages share."""
+"""Calls the scripts in `node/`: `compile.mjs`, which compiles OJS, typesets formulas and bundles what the pages share,
+and `search.mjs`, which writes the search index."""
 
 import json
 import os
@@ -11,7 +12,7 @@ from pathlib import Path
 from .errors import Problems
 from .resolve import Resolved
 
-COMPILER = Path(__file__).parent / "node" / "compile.mjs"
+SCRIPTS = Path(__file__).parent / "node"
 
 
 def compile_pages(pages: list[Resolved], root: Path, out: Path, problems: Problems) -> dict:
@@ -37,7 +38,7 @@ def compile_pages(pages: list[Resolved], root: Path, out: Path, problems: Proble
         "root": str(root),
         "out": str(out),
     }
-    answer = _run(request)
+    answer = _run("compile.mjs", request)
     for error in answer["errors"]:
         problems.add(error["where"], error["message"])
     typeset = iter(answer["math"])
@@ -45,12 +46,18 @@ def compile_pages(pages: list[Resolved], root: Path, out: Path, problems: Proble
     return answer
 
 
-def _run(request: dict) -> dict:
+def write_search_index(pages: list[str], out: Path, lang: str) -> list[str]:
+    """Index the pages that stand below `out`; return the files that were written, below `out` too."""
+    return _run("search.mjs", {"pages": pages, "out": str(out), "lang": lang})["files"]
+
+
+def _run(script: str, request: dict) -> dict:
+    command = [_node(), str(SCRIPTS / script)]
     done = subprocess.run(
-        [_node(), str(COMPILER)], input=json.dumps(request), capture_output=True, encoding="utf-8", env=_environment()
+        command, input=json.dumps(request), capture_output=True, encoding="utf-8", env=_environment()
     )
     if done.returncode:
-        raise RuntimeError(f"{COMPILER.name} failed:\n{done.stderr.strip()}")
+        raise RuntimeError(f"{script} failed:\n{done.stderr.strip()}")
     return json.loads(done.stdout)
 
 

@@ -1,12 +1,8 @@
 /** What the frame of a page does in the browser; without it the page reads the same. */
+import {all, element} from "./dom.js";
+import {wireSearch} from "./search.js";
 
-const all = (selector) => [...document.querySelectorAll(selector)];
-
-function element(name, attributes, ...children) {
-  const node = Object.assign(document.createElement(name), attributes);
-  node.append(...children);
-  return node;
-}
+const root = new URL("..", document.currentScript.src); // this script stands in assets/
 
 /** The button switches the theme and remembers the choice; until then the page follows the system. */
 function switchTheme() {
@@ -147,6 +143,7 @@ function followReading() {
 }
 
 switchTheme();
+wireSearch(root);
 addCopyButtons();
 addAnchors();
 wireTabs();
