@@ -5,6 +5,7 @@ always comes before its children.
 """
 
 import heapq
+import itertools
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Literal, NamedTuple, TypedDict
 
@@ -37,6 +38,10 @@ class TreeVerification(TypedDict):
     emitted: list[int]  # the accepted tokens and the target's own next one, the bonus
 
 
+RankPath = tuple[int, ...]
+"""A node's place by ranks: (0, 2) is the third candidate of level 2 below the first of level 1."""
+
+
 def build_candidate_tree(candidates: Sequence[Sequence[int]]) -> CandidateTree:
     """Every way to pick one candidate a level, as a tree: breadth-first, the children of a node side by side.
 
@@ -50,16 +55,18 @@ def build_candidate_tree(candidates: Sequence[Sequence[int]]) -> CandidateTree:
     Raises:
         ValueError: a level without a candidate.
     """
-    ranks: list[RankPath] = [()]
-    places: list[RankPath] = []
-    for level in candidates:
-        ranks = [(*path, rank) for path in ranks for rank in range(len(level))]
-        places += ranks
-    return sparse_candidate_tree(candidates, places)
+    return sparse_candidate_tree(
+        candidates, every_place([len(level) for level in candidates])
+    )
 
 
-RankPath = tuple[int, ...]
-"""A node's place by ranks: (0, 2) is the third candidate of level 2 below the first of level 1."""
+def every_place(widths: Sequence[int]) -> list[RankPath]:
+    """All places of the full tree whose level d is ``widths[d − 1]`` wide, ordered by depth, then by ranks."""
+    return [
+        place
+        for depth in range(1, len(widths) + 1)
+        for place in itertools.product(*(range(width) for width in widths[:depth]))
+    ]
 
 
 def sparse_candidate_tree(
