@@ -12,12 +12,12 @@ says when.
 """
 
 import json
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
+from widget_records.parity import float64, function_cases, rounded, state
 
 from specdec.book.rules import accept_lab_case
 from specdec.book.small_talk import WORDS, write
@@ -60,7 +60,7 @@ def fixtures() -> dict[str, Any]:
         "warper-explorer": warper_payload(),
         "roofline": roofline_payload(),
     }
-    payloads = {name: _rounded(payload) for name, payload in payloads.items()}
+    payloads = {name: rounded(payload) for name, payload in payloads.items()}
     parity = {
         "round-stepper": round_stepper_parity(payloads["round-stepper"]),
         "accept-lab": accept_lab_parity(payloads["accept-lab"]),
@@ -75,8 +75,8 @@ def fixtures() -> dict[str, Any]:
 
 def round_stepper_payload() -> dict[str, Any]:
     """Recorded rounds, clean ones and ones that stop early, whose laws depend on the last token."""
-    p = _float64([0.4, 0.25, 0.15, 0.1, 0.06, 0.04])
-    q = _float64([0.2, 0.3, 0.2, 0.15, 0.05, 0.1])
+    p = float64([0.4, 0.25, 0.15, 0.1, 0.06, 0.04])
+    q = float64([0.2, 0.3, 0.2, 0.15, 0.05, 0.1])
     _, rounds = speculative_decode(
         [0],
         target_step=lambda tokens: p.roll(int(tokens[-1])),
@@ -102,7 +102,7 @@ def round_stepper_parity(payload: dict[str, Any]) -> dict[str, Any]:
         for position, test in enumerate(played["tests"]):
             options = {"round": number, "step": first_test + position}
             states.append(
-                _state(options, {"kind": "test"}, [test["p"], test["q"], test["u"]])
+                state(options, {"kind": "test"}, [test["p"], test["q"], test["u"]])
             )
         options = {"round": number, "step": first_test + len(played["tests"]) + 1}
         value = {
@@ -110,10 +110,10 @@ def round_stepper_parity(payload: dict[str, Any]) -> dict[str, Any]:
             "nAccepted": played["n_accepted"],
             "emitted": played["emitted"],
         }
-        states.append(_state(options, value, [played["n_accepted"]]))
+        states.append(state(options, value, [played["n_accepted"]]))
     return {
         "functions": [
-            _function(
+            function_cases(
                 "./lib/distributions.js",
                 "verdict",
                 [([numbers], {"accepted": accepted}) for numbers, accepted in verdicts],
@@ -134,7 +134,7 @@ def accept_lab_payload() -> dict[str, Any]:
     return {
         "labels": ["the", "cat", "sat", "on"],
         "presets": [
-            {"name": name} | accept_lab_case(*map(_float64, pair))
+            {"name": name} | accept_lab_case(*map(float64, pair))
             for name, pair in pairs.items()
         ],
     }
@@ -149,7 +149,7 @@ def accept_lab_parity(payload: dict[str, Any]) -> dict[str, Any]:
         "residualDistribution": "residual",
     }
     functions = [
-        _function(
+        function_cases(
             "./lib/distributions.js",
             function,
             [
@@ -182,9 +182,9 @@ def accept_lab_parity(payload: dict[str, Any]) -> dict[str, Any]:
                 preset["total_variation"],
                 *([missed] if missed > 1e-6 else []),
             ]
-            states.append(_state({"preset": preset["name"], "rule": rule}, value, says))
+            states.append(state({"preset": preset["name"], "rule": rule}, value, says))
     return {
-        "functions": [*functions, _function("./accept-lab.js", "labState", laws)],
+        "functions": [*functions, function_cases("./accept-lab.js", "labState", laws)],
         "states": states,
     }
 
@@ -216,7 +216,7 @@ def speedup_parity() -> dict[str, Any]:
         }
         options = {"alpha": alpha, "gamma": gamma, "c": c}
         states.append(
-            _state(
+            state(
                 options,
                 value | options,
                 [*options.values(), value["tokens"], value["speedup"]],
@@ -224,9 +224,9 @@ def speedup_parity() -> dict[str, Any]:
         )
     return {
         "functions": [
-            _function("./speedup-explorer.js", "expectedAcceptedTokens", tokens),
-            _function("./speedup-explorer.js", "speculativeSpeedup", speedups),
-            _function("./speedup-explorer.js", "bestGamma", best),
+            function_cases("./speedup-explorer.js", "expectedAcceptedTokens", tokens),
+            function_cases("./speedup-explorer.js", "speculativeSpeedup", speedups),
+            function_cases("./speedup-explorer.js", "bestGamma", best),
         ],
         "states": states,
     }
@@ -286,9 +286,11 @@ def warper_parity(payload: dict[str, Any]) -> dict[str, Any]:
         kept = sum(mass > 0 for mass in probs)
         options = {"temperature": temperature, "topK": top_k, "topP": top_p}
         says = [] if kept == 1 or kept == len(probs) else [max(probs)]
-        states.append(_state(options, {"probs": probs, "kept": kept}, [temperature, *says]))
+        states.append(state(options, {"probs": probs, "kept": kept}, [temperature, *says]))
     return {
-        "functions": [_function("./warper-explorer.js", "nextTokenDistribution", cases)],
+        "functions": [
+            function_cases("./warper-explorer.js", "nextTokenDistribution", cases)
+        ],
         "states": states,
     }
 
@@ -296,7 +298,7 @@ def warper_parity(payload: dict[str, Any]) -> dict[str, Any]:
 def _warped(
     logits: list[float], temperature: float, top_k: int | None, top_p: float | None
 ) -> list[float]:
-    return next_token_distribution(_float64(logits), temperature, top_k, top_p).tolist()
+    return next_token_distribution(float64(logits), temperature, top_k, top_p).tolist()
 
 
 def roofline_payload() -> dict[str, Any]:
@@ -340,7 +342,7 @@ def roofline_parity() -> dict[str, Any]:
     shapes = [(shape, _shape(shape)) for shape in SHAPES]
     module = "./roofline.js"
     functions = [
-        _function(
+        function_cases(
             module,
             "passFlops",
             [
@@ -349,7 +351,7 @@ def roofline_parity() -> dict[str, Any]:
                 for at in passes
             ],
         ),
-        _function(
+        function_cases(
             module,
             "passBytes",
             [
@@ -358,7 +360,7 @@ def roofline_parity() -> dict[str, Any]:
                 for batch, _, context in passes
             ],
         ),
-        _function(
+        function_cases(
             module,
             "arithmeticIntensity",
             [
@@ -367,12 +369,12 @@ def roofline_parity() -> dict[str, Any]:
                 for at in passes
             ],
         ),
-        _function(
+        function_cases(
             module,
             "ridge",
             [([data], accelerator.ridge) for accelerator, _, data, _ in pairs],
         ),
-        _function(
+        function_cases(
             module,
             "passTimes",
             [
@@ -381,7 +383,7 @@ def roofline_parity() -> dict[str, Any]:
                 for at in passes
             ],
         ),
-        _function(
+        function_cases(
             module,
             "freePositions",
             [
@@ -418,7 +420,7 @@ def _roofline_state(
         "slowdown": seconds / pass_seconds(accelerator, shape, batch, 1, context),
     }
     says = [1000 * seconds, gamma + 1, *([free] if free else [])]
-    return _state(options, options | value, says)
+    return state(options, options | value, says)
 
 
 def _accelerator(accelerator: Accelerator) -> dict[str, Any]:
@@ -431,23 +433,6 @@ def _accelerator(accelerator: Accelerator) -> dict[str, Any]:
 def _shape(shape: DecoderShape) -> dict[str, Any]:
     names = ("name", "weights_read", "bytes_per_number", "num_layers", "embed_dim")
     return {name: getattr(shape, name) for name in (*names, "cache_bytes_per_token")}
-
-
-def _function(
-    module: str, name: str, cases: Iterable[tuple[list[Any], Any]]
-) -> dict[str, Any]:
-    """A JavaScript function, by its module relative to ``widgets/``, and what it must return for which arguments."""
-    return {
-        "module": module,
-        "function": name,
-        "cases": [{"arguments": arguments, "value": value} for arguments, value in cases],
-    }
-
-
-def _state(
-    options: dict[str, Any], value: dict[str, Any], says: list[float]
-) -> dict[str, Any]:
-    return {"options": options, "value": value, "says": says}
 
 
 def _pairs() -> list[tuple[Tensor, Tensor]]:
@@ -463,22 +448,9 @@ def _pairs() -> list[tuple[Tensor, Tensor]]:
     drawn = [
         torch.rand(2, size, generator=generator, dtype=torch.float64) for size in sizes
     ]
-    return [(_float64(p), _float64(q)) for p, q in edges] + [
+    return [(float64(p), float64(q)) for p, q in edges] + [
         (p / p.sum(), q / q.sum()) for p, q in drawn
     ]
-
-
-def _float64(values: list[float]) -> Tensor:
-    return torch.tensor(values, dtype=torch.float64)
-
-
-def _rounded(value: Any) -> Any:
-    """Round floats to six significant digits, as the bridge to the widgets does."""
-    if isinstance(value, float):
-        return float(f"{value:.6g}")
-    if isinstance(value, dict):
-        return {key: _rounded(item) for key, item in value.items()}
-    return [_rounded(item) for item in value] if isinstance(value, list) else value
 
 
 if __name__ == "__main__":

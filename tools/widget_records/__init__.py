@@ -1,0 +1,1 @@
+"""What the widgets' fixtures hold, a module a chapter; ``tools/widget_fixtures.py`` writes them."""
