@@ -23,6 +23,10 @@ NOTEBOOK_METADATA_KEYS = {"kernelspec", "language_info"}
 CELL_METADATA_KEYS = {"tags"}
 BRIDGE_SCRIPT = re.compile(r'<script[^>]*type="ojs-define"')
 OJS_BLOCK = re.compile(r"^(`{3,})\s*\{ojs\}[^\n]*\n(.*?)^\1", re.MULTILINE | re.DOTALL)
+# What Quarto's OJS offers by name and fetches from a CDN once a page uses it.
+FETCHED_BUILTIN = re.compile(
+    r"(?<![\w.$])(Inputs|Plot|d3|htl|md|tex|dot|mermaid|topojson|vl|aq|Arrow|SQLite|DuckDBClient|L|_|require)(?=[.(`])"
+)
 OJS_IMPORT = re.compile(r"""import\s*\{[^}]*\}\s*from\s*["'][^"']+["'];?""")
 
 
@@ -111,16 +115,20 @@ def readable_options(notebook) -> Iterator[Finding]:
 
 
 def figures(notebook) -> Iterator[Finding]:
-    """A figure has its image, a label to refer to, a caption, and words for who can't see it."""
+    """A figure has its image, a label to refer to, a caption, and words for who can't see it.
+
+    A widget's stand-in is part of the widget's figure: it has words of its own and no label or caption.
+    """
     for number, cell in _code_cells(notebook):
         options = _options(cell)
         labelled = str(options.get("label", "")).startswith("fig-")
         drawn = any("image/png" in output.get("data", {}) for output in cell.outputs)
         if labelled and not drawn:
             yield Finding(number, f"{options['label']} has no PNG among its outputs")
-        if drawn and not labelled:
+        stand_in = "widget-static" in str(options.get("classes", "")).split()
+        if drawn and not labelled and not stand_in:
             yield Finding(number, "draws a figure but has no `#| label: fig-…`")
-        for option in ("fig-cap", "fig-alt"):
+        for option in ("fig-alt",) if stand_in else ("fig-cap", "fig-alt"):
             if (drawn or labelled) and not options.get(option):
                 yield Finding(number, f"draws a figure but has no `#| {option}`")
 
@@ -166,6 +174,23 @@ def ojs_imports(notebook) -> Iterator[Finding]:
                 )
 
 
+def ojs_builtins(notebook) -> Iterator[Finding]:
+    """Libraries come from the vendored module: as builtins they would, under Quarto, come from a CDN."""
+    blocks = [
+        (number, block)
+        for number, cell in enumerate(notebook.cells, 1)
+        if cell.cell_type == "markdown"
+        for _, block in OJS_BLOCK.findall(cell.source)
+    ]
+    imports = " ".join(found for _, block in blocks for found in OJS_IMPORT.findall(block))
+    imported = set(re.findall(r"\w+", imports))
+    for number, block in blocks:
+        for name in sorted(set(FETCHED_BUILTIN.findall(block)) - imported):
+            yield Finding(
+                number, f"imports no {name}: it is in ../widgets/vendor/observable.js"
+            )
+
+
 RULES = (
     front_matter,
     metadata,
@@ -175,6 +200,7 @@ RULES = (
     figures,
     bridges,
     ojs_imports,
+    ojs_builtins,
 )
 
 

@@ -2,6 +2,7 @@
 
 import nbformat.v4 as v4
 import pytest
+
 from conftest import CONFIG, FRONT_MATTER, code_cell, display
 
 CHAPTER = "chapters/01-first.ipynb"

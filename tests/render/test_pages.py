@@ -193,7 +193,7 @@ def test_ojs(page, site):
     assert 'There are <span id="ojs-cell-5" data-ojs=""></span> bars and n is <span id="ojs-cell-6"' in page
     assert "n * 2" in compiled and '"say"' in compiled
     assert "ojs-cell-3" not in page  # output: false leaves no place
-    assert '<code>${code}</code>' in page
+    assert "<code>${code}</code>" in page
     assert "shown, not run" not in compiled
     assert '<link rel="modulepreload" href="../widgets/lib/scale.js">' in page
 

@@ -132,6 +132,11 @@ BROKEN = [
     (replace(RAW, "description: A round\n", ""), 1, "no description"),
     (replace(RAW, "exactness: exact in law\n", ""), 1, "no exactness"),
     (replace(OJS, "//| output: false\n", ""), 2, "only imports needs `//| output: false`"),
+    (
+        replace(OJS, "\n```", "\n```\n\n```{ojs}\nviewof x = Inputs.range([0, 1])\n```"),
+        2,
+        "imports no Inputs",
+    ),
     (replace(FIGURE, "#| label: fig-law\n", ""), 4, "no `#| label: fig-…`"),
     (replace(FIGURE, "#| fig-cap: The law\n", ""), 4, "no `#| fig-cap`"),
     (replace(FIGURE, "#| fig-alt: Three bars\n", ""), 4, "no `#| fig-alt`"),
@@ -174,6 +179,34 @@ def test_broken_notebook_is_caught(saved, change, cell, message):
 def test_ojs_block_that_does_more_than_import_may_show_its_output(saved):
     notebook = sound_notebook()
     notebook.cells[OJS].source = '```{ojs}\nimport {f} from "../widgets/f.js"\nf(1)\n```'
+    assert lint(saved(notebook)) == []
+
+
+STAND_IN = '#| classes: widget-static\n#| fig-alt: "Three bars"\nplot()'
+
+
+@pytest.mark.parametrize(
+    ("source", "messages"),
+    [
+        (STAND_IN, []),
+        (
+            STAND_IN.replace('#| fig-alt: "Three bars"\n', ""),
+            ["draws a figure but has no `#| fig-alt`"],
+        ),
+    ],
+)
+def test_a_widgets_stand_in_needs_words_but_no_label(saved, source, messages):
+    notebook = sound_notebook()
+    notebook.cells[FIGURE].source = source
+    assert [finding.message for finding in lint(saved(notebook))] == messages
+
+
+def test_a_library_imported_from_the_vendored_module_may_be_used(saved):
+    notebook = sound_notebook()
+    notebook.cells[OJS].source = (
+        '```{ojs}\n//| output: false\nimport {Plot, md} from "../widgets/vendor/observable.js"\n```\n\n'
+        "```{ojs}\nPlot.plot({marks: [Plot.dot(data)], caption: md`words`})\n```"
+    )
     assert lint(saved(notebook)) == []
 
 

@@ -53,9 +53,7 @@ def write_search_index(pages: list[str], out: Path, lang: str) -> list[str]:
 
 def _run(script: str, request: dict) -> dict:
     command = [_node(), str(SCRIPTS / script)]
-    done = subprocess.run(
-        command, input=json.dumps(request), capture_output=True, encoding="utf-8", env=_environment()
-    )
+    done = subprocess.run(command, input=json.dumps(request), capture_output=True, encoding="utf-8", env=_environment())
     if done.returncode:
         raise RuntimeError(f"{script} failed:\n{done.stderr.strip()}")
     return json.loads(done.stdout)
