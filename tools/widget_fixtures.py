@@ -17,6 +17,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from widget_records import lookahead, trees
 from widget_records.parity import float64, function_cases, rounded, state
 
 from specdec.book.rules import accept_lab_case
@@ -59,6 +60,10 @@ def fixtures() -> dict[str, Any]:
         "speedup-explorer": demonstrate_speculative(),
         "warper-explorer": warper_payload(),
         "roofline": roofline_payload(),
+        "jacobi-grid": lookahead.jacobi_payload(),
+        "pass-counter": lookahead.pass_counter_payload(),
+        "mask-view": trees.mask_payload(),
+        "tree-stepper": trees.tree_stepper_payload(),
     }
     payloads = {name: rounded(payload) for name, payload in payloads.items()}
     parity = {
@@ -67,6 +72,10 @@ def fixtures() -> dict[str, Any]:
         "speedup-explorer": speedup_parity(),
         "warper-explorer": warper_parity(payloads["warper-explorer"]),
         "roofline": roofline_parity(),
+        "jacobi-grid": lookahead.jacobi_parity(payloads["jacobi-grid"]),
+        "pass-counter": lookahead.pass_counter_parity(payloads["pass-counter"]),
+        "mask-view": trees.mask_parity(payloads["mask-view"]),
+        "tree-stepper": trees.tree_stepper_parity(payloads["tree-stepper"]),
     }
     return {f"{name}.json": payload for name, payload in payloads.items()} | {
         f"parity/{name}.json": values for name, values in parity.items()

@@ -1,0 +1,83 @@
+// Jacobi iteration, the pass counter and the n-gram pool: records are computed again before they are shown.
+
+import assert from "node:assert/strict";
+import {test} from "node:test";
+import {checkRun, describeStep, gridState, runSteps} from "../../widgets/jacobi-grid.js";
+import {acceptedPrefixLength, leadingAgreement} from "../../widgets/lib/passes.js";
+import {checkGrid, counterState, describeCounter} from "../../widgets/pass-counter.js";
+import {fixture} from "./fixtures.js";
+
+async function jacobiRun(stream, blockSize) {
+  const {runs} = await fixture("jacobi-grid");
+  return runs.find((run) => run.stream === stream && run.block_size === blockSize);
+}
+
+test("the recorded Jacobi runs pass", async () => {
+  (await fixture("jacobi-grid")).runs.forEach(checkRun);
+});
+
+const TAMPERINGS = {
+  "a count that the tokens don't give": [(pass) => (pass.n_accepted = 2), /recorded as certain/],
+  "another guess": [(pass) => (pass.guess[4] = 3), /the guess is another one/],
+  "an answer lost": [(pass) => pass.refined.pop(), /one answer for each place/],
+  "a token that is not certain": [(pass) => (pass.emitted[0] = 3), /what is emitted/],
+  "a rest that is another one": [(pass) => (pass.carried[0] = 3), /what is carried/],
+  "a gap in the text": [(pass) => (pass.n_verified += 1), /where the last pass ended/]
+};
+
+for (const [name, [change, message]] of Object.entries(TAMPERINGS)) {
+  test(`a Jacobi run with ${name} throws`, async () => {
+    const run = await jacobiRun("runs of three", 5);
+    change(run.trace[1]);
+    assert.throws(() => checkRun(run), (error) => message.test(error.message) && /runs of three, block 5, pass/.test(error.message));
+  });
+}
+
+test("a block of one is always certain", () => {
+  assert.equal(acceptedPrefixLength([1], [2]), 1);
+  assert.equal(acceptedPrefixLength([1], [1]), 1);
+  assert.equal(leadingAgreement([1, 2, 3], [1, 9, 3]), 1);
+});
+
+test("a run is told in two steps a pass, and ends with greedy's count", async () => {
+  for (const run of (await fixture("jacobi-grid")).runs) {
+    const steps = runSteps(run);
+    assert.equal(steps.length, 2 * run.trace.length);
+    steps.forEach((_, step) => assert.match(describeStep(run, step, String), /\.$/));
+    const {locked, newTokens} = gridState(run, steps.length - 1);
+    assert.equal(locked, newTokens);
+    assert.match(describeStep(run, steps.length - 1, String), new RegExp(`after ${run.trace.length} passes; plain greedy decoding takes 12`));
+  }
+});
+
+test("the sentence says what was right and what is carried", async () => {
+  const constant = await jacobiRun("constant", 5);
+  assert.match(describeStep(constant, 0, String), /the next 5 places is 0 0 0 0 0, the last known token again\.$/);
+  assert.match(describeStep(constant, 1, String), /every guess was right, and so is every answer: 5 tokens locked in, 0 carried over\. 5 of 12/);
+  const cycle = await jacobiRun("3-cycle", 5);
+  assert.match(describeStep(cycle, 1, String), /the first guess was wrong, and nothing else is: 1 token locked in, 4 carried over/);
+  assert.match(describeStep(cycle, 2, String), /what the last pass left over\.$/);
+});
+
+test("the recorded grids pass; impossible ones are named", async () => {
+  const {streams} = await fixture("pass-counter");
+  streams.forEach(checkGrid);
+  const tampered = (change) => {
+    const grid = JSON.parse(JSON.stringify(streams[2]));
+    change(grid);
+    return () => checkGrid(grid);
+  };
+  assert.throws(tampered((grid) => (grid.greedy -= 1)), /3-cycle: greedy decoding takes one pass a token/);
+  assert.throws(tampered((grid) => (grid.lookahead[3][2] = 25)), /more passes than greedy at block 5, N = 3/);
+  assert.throws(tampered((grid) => (grid.jacobi[3] = 2)), /more than its block at block 5/);
+  assert.throws(tampered((grid) => (grid.jacobi[0] = 23)), /more than its block at block 1|greedy decoding at block 1/);
+});
+
+test("the counter says who wins and why", async () => {
+  const {streams} = await fixture("pass-counter");
+  const say = (stream, ...setting) => describeCounter(counterState(streams.find((grid) => grid.stream === stream), ...setting));
+  assert.match(say("3-cycle", 5, 3), /greedy 24 passes, Jacobi 24, lookahead 9 .*The pool finds/);
+  assert.match(say("3-cycle", 1, 3), /plain greedy decoding\.$/);
+  assert.match(say("sums of two", 5, 3), /no gain, and no loss/);
+  assert.match(say("constant", 5, 3), /converges without the pool's help\.$/);
+});

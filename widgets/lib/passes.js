@@ -1,0 +1,56 @@
+/**
+ * What happens in a pass of Jacobi iteration or lookahead, on lists of tokens; each function equals the one of
+ * specdec.lookahead. A run is {stream, prompt, block_size, trace}, its trace a list of specdec's DecodingPass.
+ */
+
+const sameTokens = (a, b) => a.length === b.length && a.every((token, place) => token === b[place]);
+
+/** 1 + the number of leading places where guess and answers agree, at most the block: so many answers are certain. */
+export function acceptedPrefixLength(guess, refined) {
+  return Math.min(1 + leadingAgreement(guess, refined), guess.length);
+}
+
+/** How many leading guesses were right. */
+export function leadingAgreement(guess, refined) {
+  const parting = guess.findIndex((token, place) => token !== refined[place]);
+  return parting < 0 ? guess.length : parting;
+}
+
+/** Tokens cut to a length, or filled up to it with their last one. */
+export function filled(tokens, length) {
+  return Array.from({length}, (_, place) => tokens[Math.min(place, tokens.length - 1)]);
+}
+
+/** Jacobi's guess: what the last pass left over, or the last known token where there is nothing; filled up. */
+export function carriedGuess(verified, carried, blockSize) {
+  return filled(carried && carried.length > 0 ? carried : verified.slice(-1), blockSize);
+}
+
+/** The new tokens of a run. */
+export const newTokens = ({trace}) => trace.flatMap(({emitted}) => emitted);
+
+/**
+ * Computes a recorded run again: each guess from what was known, what is certain of the answers, and what is carried.
+ * @param {object} run
+ * @param {(verified: number[], carried: number[]|null, pass: object) => number[]} guessOf a full block
+ * @throws {Error} naming the stream and the pass that is off
+ */
+export function checkPasses(run, guessOf) {
+  const wanted = run.prompt.length + newTokens(run).length;
+  let verified = run.prompt;
+  let carried = null;
+  run.trace.forEach((pass, index) => {
+    const demand = (holds, words) => {
+      if (!holds) throw new Error(`${run.stream}, block ${run.block_size}, pass ${index + 1}: ${words}`);
+    };
+    const {guess, refined, emitted, n_accepted: accepted} = pass;
+    demand(pass.n_verified === verified.length, "it does not start where the last pass ended");
+    demand(refined.length === guess.length, "there is not one answer for each place");
+    demand(sameTokens(guess, guessOf(verified, carried, pass).slice(0, wanted - verified.length)), "the guess is another one");
+    demand(accepted === acceptedPrefixLength(guess, refined), `${accepted} are recorded as certain, the tokens say otherwise`);
+    demand(sameTokens(emitted, refined.slice(0, accepted)), "what is emitted is not what is certain");
+    demand(sameTokens(pass.carried, refined.slice(accepted)), "what is carried is not the rest");
+    verified = [...verified, ...emitted];
+    carried = pass.carried;
+  });
+}
