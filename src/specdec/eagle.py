@@ -361,7 +361,9 @@ def verify_chain_greedy(
     )
 
 
-def chain_features(drafter: EagleDrafter, ids: Tensor, links: int = 1) -> list[Tensor]:
+def chain_features(
+    drafter: EagleDrafter, features: Tensor, ids: Tensor, links: int = 1
+) -> list[Tensor]:
     """Predict the features of texts (B, T) from true ones, and on from what was predicted.
 
     Link 1 continues the true features: training on it alone is teacher forcing. Link j continues what link j − 1
@@ -371,11 +373,17 @@ def chain_features(drafter: EagleDrafter, ids: Tensor, links: int = 1) -> list[T
 
     Source: Li et al. 2025 (EAGLE-3), section 3.2, which calls training on one's own predictions training-time test.
 
+    Args:
+        drafter: whose head predicts.
+        features: (B, T, D) the true ones of ``ids``.
+        ids: (B, T).
+        links: at least 1.
+
     Returns:
         ``links`` tensors; number j, counted from 1, is (B, T − j, D): predictions for positions j to T − 1.
     """
     check_at_least(links, 1, "links")
-    features, embeds = drafter.features(ids)[:, :-1], drafter.token_embed(ids[:, 1:])
+    features, embeds = features[:, :-1], drafter.token_embed(ids[:, 1:])
     time, cache, chains = features.shape[1], KVCache(), []
     for link in range(links):
         predicted = drafter.head(features, embeds, cache, _chain_mask(time, link))
@@ -424,15 +432,16 @@ def train_draft_head(
 
     def loss() -> Tensor:
         ids = draw_windows(text, batch, window, generator)
-        predictions = chain_features(drafter, ids, links)
-        return draft_loss(drafter, ids, predictions, feature_weight, token_weight)
+        features = drafter.features(ids)
+        predictions = chain_features(drafter, features, ids, links)
+        return draft_loss(drafter, features, predictions, feature_weight, token_weight)
 
     return train(loss, drafter.head.parameters(), steps, learning_rate, progress=progress)
 
 
 def draft_loss(
     drafter: EagleDrafter,
-    ids: Tensor,
+    features: Tensor,
     predictions: list[Tensor],
     feature_weight: float = 1.0,
     token_weight: float = 0.1,
@@ -446,17 +455,16 @@ def draft_loss(
 
     Args:
         drafter: whose head is trained.
-        ids: (B, T) texts.
+        features: (B, T, D) the target's own.
         predictions: for each link j, counted from 1, (B, T − j, D): what it says of positions j to T − 1.
         feature_weight, token_weight: how much either counts.
     """
-    truth = drafter.features(ids)  # (B, T, D)
-    laws = torch.softmax(drafter.lm_head(truth), dim=-1)  # (B, T, V)
-    total = torch.zeros((), dtype=truth.dtype)
+    laws = torch.softmax(drafter.lm_head(features), dim=-1)  # (B, T, V)
+    total = torch.zeros((), dtype=features.dtype)
     for link, predicted in enumerate(predictions, start=1):
         surprise = -torch.log_softmax(drafter.lm_head(predicted), dim=-1)  # (B, T − j, V)
         token_loss = (laws[:, link:] * surprise).sum(dim=-1).mean()
-        feature_loss = smooth_l1_loss(predicted, truth[:, link:])
+        feature_loss = smooth_l1_loss(predicted, features[:, link:])
         total = total + feature_weight * feature_loss + token_weight * token_loss
     return total / len(predictions)
 

@@ -253,8 +253,8 @@ class TestTraining:
     def test_training_sees_what_drafting_does(self, links):
         """The chains of all positions in parallel equal those drafted one by one."""
         model, ids = drafter(6), torch.randint(7, (2, 9), generator=seeded(0))
-        chains = chain_features(model, ids, links)
         features = model.features(ids)
+        chains = chain_features(model, features, ids, links)
         for row in range(2):
             for start in range(1, 9):
                 state = DraftState(model)
@@ -270,11 +270,11 @@ class TestTraining:
 
     def test_the_mask_of_the_chains_matters(self, monkeypatch):
         model, ids = drafter(6), torch.randint(7, (2, 9), generator=seeded(0))
-        right = chain_features(model, ids, 3)
+        right = chain_features(model, model.features(ids), ids, 3)
         monkeypatch.setattr(
             eagle, "_chain_mask", lambda time, link: causal_mask(time).repeat(1, link + 1)
         )
-        wrong = chain_features(model, ids, 3)
+        wrong = chain_features(model, model.features(ids), ids, 3)
         assert torch.equal(wrong[0], right[0])
         assert (wrong[1] - right[1]).abs().max() > 1e-3
 
@@ -282,15 +282,15 @@ class TestTraining:
         model, ids = drafter(7), torch.randint(7, (2, 6), generator=seeded(1))
         truth = model.features(ids)
         perfect = [truth[:, 1:], truth[:, 2:]]
-        assert draft_loss(model, ids, perfect, token_weight=0).item() == 0
+        assert draft_loss(model, truth, perfect, token_weight=0).item() == 0
         laws = model.gpt(ids).softmax(dim=-1)
         entropies = -(laws * laws.log()).sum(dim=-1)
-        assert draft_loss(model, ids, perfect[:1], token_weight=1).item() == pytest.approx(
-            entropies[:, 1:].mean().item()
-        )
-        [predicted] = chain_features(model, ids)
+        assert draft_loss(
+            model, truth, perfect[:1], token_weight=1
+        ).item() == pytest.approx(entropies[:, 1:].mean().item())
+        [predicted] = chain_features(model, truth, ids)
         ours = draft_loss(
-            model, ids, [predicted], feature_weight=2, token_weight=0.5
+            model, truth, [predicted], feature_weight=2, token_weight=0.5
         ).item()
         by_torch = 2 * nn.SmoothL1Loss()(
             predicted, truth[:, 1:]
@@ -355,7 +355,12 @@ class TestTraining:
         ),
         (lambda: verify_chain_greedy(drafter().gpt, [1], [7]), r"draft must lie in 0\.\.6"),
         (lambda: verify_chain_greedy(drafter().gpt, [1] * 20, [2] * 5), "positions"),
-        (lambda: chain_features(drafter(), torch.tensor([[1, 2]]), 0), "links must"),
+        (
+            lambda: train_draft_head(
+                drafter(), torch.arange(7), 1, links=0, window=5, generator=seeded(0)
+            ),
+            "links must",
+        ),
         (lambda: demonstrate_eagle(0), "draft_length must"),
         (lambda: demonstrate_eagle(21), "draft_length must be at most 20"),
     ],
