@@ -5,7 +5,7 @@ import {count} from "./lib/formats.js";
 import {onInput, widgetFrame} from "./lib/frame.js";
 import {choice, levels} from "./lib/inputs.js";
 import {legend} from "./lib/legend.js";
-import {carriedGuess, checkPasses, leadingAgreement, newTokens} from "./lib/passes.js";
+import {carriedGuess, checkPasses, leadingAgreement} from "./lib/passes.js";
 import {scrollRegion} from "./lib/scroll.js";
 import {stepper} from "./lib/stepper.js";
 import {addStyles} from "./lib/styles.js";
@@ -16,8 +16,8 @@ export function checkRun(run) {
 }
 
 /** Two steps a pass, the guess and the answers: {pass, phase, name}. */
-export function runSteps({trace}) {
-  return trace.flatMap((_, pass) =>
+export function runSteps({passes}) {
+  return passes.flatMap((_, pass) =>
     ["guess", "answers"].map((phase) => ({pass, phase, name: `pass ${pass + 1}, ${phase}`}))
   );
 }
@@ -25,28 +25,28 @@ export function runSteps({trace}) {
 /** What the widget shows, as numbers. */
 export function gridState(run, step) {
   const {pass, phase} = runSteps(run)[step];
-  const {n_verified: verified, n_accepted: accepted} = run.trace[pass];
+  const {n_verified: verified, n_accepted: accepted} = run.passes[pass];
   return {
-    stream: run.stream,
+    stream: run.name,
     blockSize: run.block_size,
     step,
     pass: pass + 1,
-    passes: run.trace.length,
+    passes: run.passes.length,
     phase,
     nAccepted: accepted,
     locked: verified - run.prompt.length + (phase === "answers" ? accepted : 0),
-    newTokens: newTokens(run).length
+    newTokens: run.tokens.length
   };
 }
 
 /** A step in a few sentences. */
 export function describeStep(run, step, name) {
   const {pass, phase, passes, locked, newTokens: wanted} = gridState(run, step);
-  const record = run.trace[pass - 1];
+  const record = run.passes[pass - 1];
   const {guess, refined, n_accepted: accepted, source} = record;
   if (phase === "guess") {
     const places = guess.length === 1 ? "the next place" : `the next ${guess.length} places`;
-    const origin = source === "carried" && run.trace[pass - 2].carried.length > 0
+    const origin = source === "carried" && run.passes[pass - 2].carried.length > 0
       ? "what the last pass left over"
       : "the last known token again";
     return `Pass ${pass} of ${passes}, with block size ${run.block_size}: the guess for ${places} is ${guess.map(name).join(" ")}, ${origin}.`;
@@ -95,27 +95,27 @@ const EARLIER_PASSES = 4;
 
 /**
  * Jacobi iteration pass by pass: the block of guesses, the answers, what is locked in and what is carried.
- * @param {{runs: object[], labels?: string[]}} data runs {stream, prompt, block_size, trace} of
- *   specdec.lookahead.jacobi_decode, for each stream the same block sizes; labels[token] is what a chip shows, the
- *   number itself without it
+ * @param {{streams: object[], labels?: string[]}} data runs {name, prompt, block_size, tokens, passes} of
+ *   specdec.lookahead.jacobi_decode, for each name the same block sizes; labels[token] is what a chip shows, the number
+ *   itself without it
  * @param {{stream?: string, blockSize?: number, step?: number}} options where to start
  * @returns {HTMLElement} with `.value` {stream, blockSize, step, pass, passes, phase, nAccepted, locked, newTokens};
  *   emits `input`
  */
-export function jacobiGrid({runs, labels}, options = {}) {
+export function jacobiGrid({streams: runs, labels}, options = {}) {
   addStyles("jacobi", CSS);
   runs.forEach(checkRun);
-  const streams = [...new Set(runs.map(({stream}) => stream))];
+  const streams = [...new Set(runs.map(({name}) => name))];
   const blockSizes = [...new Set(runs.map(({block_size}) => block_size))];
   const start = {stream: streams[0], blockSize: blockSizes[blockSizes.length - 1], step: 0, ...options};
   const streamChoice = choice(streams, {label: "Text", value: start.stream});
   const block = levels(blockSizes, {label: "block size", name: "block size", value: start.blockSize});
-  const current = () => runs.find((run) => run.stream === streamChoice.value && run.block_size === block.value);
+  const current = () => runs.find((run) => run.name === streamChoice.value && run.block_size === block.value);
   const names = () => runSteps(current()).map(({name}) => name);
   const steps = stepper({steps: names(), value: start.step});
   const table = scrollRegion("The passes so far", ".jacobi-now .jacobi-block");
   const arrange = (sentence) => [
-    html`<div class="jacobi-controls">${streamChoice}${block}${steps}</div>`,
+    html`<div class="jacobi-controls">${streamChoice}${blockSizes.length > 1 ? block : ""}${steps}</div>`,
     table,
     legend([
       [chip("a", "accepted"), "right, or certain"],
@@ -163,11 +163,10 @@ export function jacobiGrid({runs, labels}, options = {}) {
 /** A column for each new token; rows: the text, the last few passes, and this pass's guess and answers. */
 function passTable(run, step, name) {
   const {pass, phase, locked, newTokens: wanted} = gridState(run, step);
-  const text = newTokens(run);
   const places = Array.from({length: wanted}, (_, place) => place);
   const row = (kind, words, cells) => html`<tr class=${`jacobi-${kind}`}><th scope="row">${words}</th>${cells}</tr>`;
   const known = places.map(
-    (place) => html`<td>${place < locked ? chip(name(text[place]), "context") : html`<span class="jacobi-unknown">`}</td>`
+    (place) => html`<td>${place < locked ? chip(name(run.tokens[place]), "context") : html`<span class="jacobi-unknown">`}</td>`
   );
   const block = (record, tokens, fate) =>
     places.map((place) => {
@@ -176,10 +175,10 @@ function passTable(run, step, name) {
       return html`<td class="jacobi-block">${chip(name(tokens[index]), fate(index))}</td>`;
     });
   const answers = (record) => block(record, record.refined, (index) => (index < record.n_accepted ? "accepted" : "draft"));
-  const earlier = run.trace
+  const earlier = run.passes
     .slice(Math.max(0, pass - 1 - EARLIER_PASSES), pass - 1)
-    .map((record) => row("earlier", `pass ${run.trace.indexOf(record) + 1}`, answers(record)));
-  const record = run.trace[pass - 1];
+    .map((record) => row("earlier", `pass ${run.passes.indexOf(record) + 1}`, answers(record)));
+  const record = run.passes[pass - 1];
   const answered = phase === "answers";
   const guess = block(record, record.guess, (index) => (answered ? fateOfGuess(record, index) : "draft"));
   return html`<table style=${`--columns: ${wanted}`}>

@@ -28,7 +28,7 @@ export function passesAt(grid, blockSize, ngramN) {
  */
 export function checkGrid(grid) {
   const demand = (holds, words) => {
-    if (!holds) throw new Error(`pass counter, ${grid.stream}: ${words}`);
+    if (!holds) throw new Error(`pass counter, ${grid.name}: ${words}`);
   };
   demand(grid.greedy === grid.n_new, "greedy decoding takes one pass a token");
   for (const blockSize of grid.block_sizes) {
@@ -46,7 +46,7 @@ export function checkGrid(grid) {
 export function counterState(grid, blockSize, ngramN) {
   const {passes, tokensPerPass} = passesAt(grid, blockSize, ngramN);
   const [greedy, jacobi, lookahead] = passes;
-  return {stream: grid.stream, blockSize, ngramN, newTokens: grid.n_new, greedy, jacobi, lookahead, tokensPerPass};
+  return {stream: grid.name, blockSize, ngramN, newTokens: grid.n_new, greedy, jacobi, lookahead, tokensPerPass};
 }
 
 /** The state in a few sentences. */
@@ -78,7 +78,7 @@ const NGRAM_LABEL = "N, tokens the pool keeps after a key";
 
 /**
  * How many passes greedy decoding, Jacobi iteration and lookahead take for the same text.
- * @param {{streams: object[]}} data each {stream, n_new, block_sizes, ngram_sizes, greedy, jacobi, lookahead}: a name
+ * @param {{streams: object[]}} data each {name, n_new, block_sizes, ngram_sizes, greedy, jacobi, lookahead}: a name
  *   and what specdec.lookahead.pass_grid returns, over the same sizes for all
  * @param {{stream?: string, blockSize?: number, ngramN?: number}} options where to start
  * @returns {HTMLElement} with `.value` {stream, blockSize, ngramN, newTokens, greedy, jacobi, lookahead, tokensPerPass};
@@ -87,7 +87,7 @@ const NGRAM_LABEL = "N, tokens the pool keeps after a key";
 export function passCounter({streams}, options = {}) {
   addStyles("passes", CSS);
   streams.forEach(checkGrid);
-  const names = streams.map(({stream}) => stream);
+  const names = streams.map(({name}) => name);
   const [{block_sizes: blockSizes, ngram_sizes: ngramSizes}] = streams;
   const middle = (values) => values[Math.floor(values.length / 2)];
   const start = {stream: names[0], blockSize: middle(blockSizes), ngramN: middle(ngramSizes), ...options};

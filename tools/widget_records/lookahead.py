@@ -3,6 +3,7 @@
 from typing import Any
 
 from specdec.lookahead import (
+    DecodingPass,
     Oracle,
     accepted_prefix_length,
     carry_over,
@@ -33,22 +34,36 @@ BLOCK_SIZES, NGRAM_SIZES = [1, 2, 3, 5, 8], [1, 2, 3, 4, 6]
 
 
 def jacobi_payload() -> dict[str, Any]:
-    runs = [
-        {
-            "stream": stream,
-            "prompt": prompt,
-            "block_size": block_size,
-            "trace": jacobi_decode(oracle, prompt, 12, block_size)[2],
-        }
-        for stream, (oracle, prompt) in STREAMS.items()
-        for block_size in (1, 2, 5)
-    ]
-    return {"runs": runs}
+    return {
+        "streams": [
+            _run(name, prompt, block_size, *jacobi_decode(oracle, prompt, 12, block_size))
+            for name, (oracle, prompt) in STREAMS.items()
+            for block_size in (1, 2, 5)
+        ]
+    }
+
+
+def _run(
+    name: str,
+    prompt: list[int],
+    block_size: int,
+    tokens: list[int],
+    _: int,
+    trace: list[DecodingPass],
+) -> dict[str, Any]:
+    """What a decoder returned, as the widgets take it."""
+    return {
+        "name": name,
+        "prompt": prompt,
+        "block_size": block_size,
+        "tokens": tokens,
+        "passes": trace,
+    }
 
 
 def jacobi_parity(payload: dict[str, Any]) -> dict[str, Any]:
     """Every recorded pass; guesses that nothing or too little is left for; where a run begins and ends."""
-    passes = [(run, record) for run in payload["runs"] for record in run["trace"]]
+    passes = [(run, record) for run in payload["streams"] for record in run["passes"]]
     accepted = [
         ([record["guess"], record["refined"]], record["n_accepted"]) for _, record in passes
     ]
@@ -63,16 +78,16 @@ def jacobi_parity(payload: dict[str, Any]) -> dict[str, Any]:
         for size in (1, 2, 5)
     ]
     states = []
-    for run in payload["runs"]:
-        last = len(run["trace"]) - 1
-        for index, record in enumerate(run["trace"]):
-            options = {"stream": run["stream"], "blockSize": run["block_size"]}
+    for run in payload["streams"]:
+        last = len(run["passes"]) - 1
+        for index, record in enumerate(run["passes"]):
+            options = {"stream": run["name"], "blockSize": run["block_size"]}
             options |= {"step": 2 * index + 1}
             locked = record["n_verified"] - len(run["prompt"]) + record["n_accepted"]
             value = {"pass": index + 1, "nAccepted": record["n_accepted"], "locked": locked}
             says = [record["n_accepted"], len(record["carried"]), locked]
             if index == last:
-                says.append(len(run["trace"]))
+                says.append(len(run["passes"]))
             states.append(state(options, options | value, says))
     return {
         "functions": [
@@ -86,8 +101,8 @@ def jacobi_parity(payload: dict[str, Any]) -> dict[str, Any]:
 def pass_counter_payload() -> dict[str, Any]:
     return {
         "streams": [
-            {"stream": stream} | pass_grid(oracle, prompt, 24, BLOCK_SIZES, NGRAM_SIZES)
-            for stream, (oracle, prompt) in STREAMS.items()
+            {"name": name} | pass_grid(oracle, prompt, 24, BLOCK_SIZES, NGRAM_SIZES)
+            for name, (oracle, prompt) in STREAMS.items()
         ]
     }
 
@@ -96,7 +111,7 @@ def pass_counter_parity(payload: dict[str, Any]) -> dict[str, Any]:
     """Single runs, whose passes must be those of the grid; states of every stream."""
     cases, states = [], []
     for grid in payload["streams"]:
-        oracle, prompt = STREAMS[grid["stream"]]
+        oracle, prompt = STREAMS[grid["name"]]
         for block_size, ngram_n in [(1, 3), (2, 1), (5, 3), (5, 6), (8, 4)]:
             passes = _passes(oracle, prompt, grid["n_new"], block_size, ngram_n)
             per_pass = [grid["n_new"] / count for count in passes]
@@ -106,7 +121,7 @@ def pass_counter_parity(payload: dict[str, Any]) -> dict[str, Any]:
                     {"passes": passes, "tokensPerPass": per_pass},
                 )
             )
-            options = {"stream": grid["stream"], "blockSize": block_size, "ngramN": ngram_n}
+            options = {"stream": grid["name"], "blockSize": block_size, "ngramN": ngram_n}
             value = dict(zip(("greedy", "jacobi", "lookahead"), passes, strict=True))
             states.append(
                 state(

@@ -1,6 +1,6 @@
 /**
- * What happens in a pass of Jacobi iteration or lookahead, on lists of tokens; each function equals the one of
- * specdec.lookahead. A run is {stream, prompt, block_size, trace}, its trace a list of specdec's DecodingPass.
+ * What happens in a pass of Jacobi iteration or lookahead, on lists of tokens, as in specdec.lookahead. A run is {name, prompt, block_size, tokens, passes}: the new
+ * tokens, and a DecodingPass of specdec.lookahead for each pass.
  */
 
 const sameTokens = (a, b) => a.length === b.length && a.every((token, place) => token === b[place]);
@@ -26,22 +26,19 @@ export function carriedGuess(verified, carried, blockSize) {
   return filled(carried && carried.length > 0 ? carried : verified.slice(-1), blockSize);
 }
 
-/** The new tokens of a run. */
-export const newTokens = ({trace}) => trace.flatMap(({emitted}) => emitted);
-
 /**
  * Computes a recorded run again: each guess from what was known, what is certain of the answers, and what is carried.
  * @param {object} run
  * @param {(verified: number[], carried: number[]|null, pass: object) => number[]} guessOf a full block
- * @throws {Error} naming the stream and the pass that is off
+ * @throws {Error} naming the text and the pass that is off
  */
 export function checkPasses(run, guessOf) {
-  const wanted = run.prompt.length + newTokens(run).length;
+  const wanted = run.prompt.length + run.tokens.length;
   let verified = run.prompt;
   let carried = null;
-  run.trace.forEach((pass, index) => {
+  run.passes.forEach((pass, index) => {
     const demand = (holds, words) => {
-      if (!holds) throw new Error(`${run.stream}, block ${run.block_size}, pass ${index + 1}: ${words}`);
+      if (!holds) throw new Error(`${run.name}, block ${run.block_size}, pass ${index + 1}: ${words}`);
     };
     const {guess, refined, emitted, n_accepted: accepted} = pass;
     demand(pass.n_verified === verified.length, "it does not start where the last pass ended");
@@ -53,4 +50,6 @@ export function checkPasses(run, guessOf) {
     verified = [...verified, ...emitted];
     carried = pass.carried;
   });
+  if (!sameTokens(verified.slice(run.prompt.length), run.tokens))
+    throw new Error(`${run.name}, block ${run.block_size}: the passes emit other tokens than the run`);
 }
