@@ -454,8 +454,9 @@ def address_faults(subject: Subject) -> list[str]:
 
 
 def moved_state(subject, key: str) -> tuple[str, str]:
-    """Move the first slider; return the address's last part and the value."""
-    sliders(subject)[0].focus()
+    """Move the first slider, or else the first choice; return the address's last part and the value."""
+    choices = subject.root.locator("[role=radiogroup] input:checked").all()
+    [*sliders(subject), *choices][0].focus()
     value = subject.press(key)["value"]
     return subject.page.evaluate("() => location.hash"), value
 

@@ -97,8 +97,21 @@ export function choice(options, {label, value}) {
   const group = form.querySelector("div");
   group.setAttribute("role", "radiogroup");
   group.setAttribute("aria-label", label);
+  goToEnds(group);
   form.clear = () => {
     for (const button of form.querySelectorAll("input")) button.checked = false;
   };
   return form;
+}
+
+/** Lets Home and End choose the first and the last radio button of a group; arrow keys walk through it as it is. */
+export function goToEnds(group) {
+  group.addEventListener("keydown", (event) => {
+    const buttons = [...group.querySelectorAll("input[type=radio]")];
+    const end = {Home: buttons[0], End: buttons[buttons.length - 1]}[event.key];
+    if (!end || !buttons.includes(event.target)) return;
+    event.preventDefault();
+    end.focus();
+    end.click();
+  });
 }
