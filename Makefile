@@ -2,13 +2,15 @@
 PYTHON ?= python3
 DEV = $(PYTHON) tools/dev.py
 
-.PHONY: book preview lab execute test test-machines quarto vendor
+.PHONY: book preview lab gallery execute test test-machines quarto vendor hooks
 
 book: ; $(DEV) book
 preview: ; $(DEV) preview
 lab: ; $(DEV) lab
+gallery: ; $(DEV) gallery
 execute: ; $(DEV) execute $(CHAPTERS)
 test: ; $(DEV) test $(LAYERS)
 test-machines: ; $(DEV) test-machines
 quarto: ; $(DEV) quarto
 vendor: ; $(DEV) vendor
+hooks: ; $(DEV) hooks

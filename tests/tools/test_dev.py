@@ -1,5 +1,6 @@
 """What the commands decide for themselves: which notebooks, which closing lines, what a Quarto log says."""
 
+import re
 from pathlib import Path
 
 import dev
@@ -94,3 +95,24 @@ def test_an_unchanged_request_installs_nothing(tmp_path, monkeypatch):
     (tmp_path / "requirements/book.txt").write_text("nbformat==5.11.1\n")
     dev.set_up("book")
     assert len(ran) == 2
+
+
+def test_every_command_is_a_target_of_make_and_in_the_readme():
+    commands = re.findall(r"^    ([a-z][\w-]*)", dev.parser().format_help(), re.MULTILINE)
+    makefile, readme = ((dev.ROOT / name).read_text() for name in ("Makefile", "README.md"))
+    targets = re.findall(r"^([\w-]+): ;", makefile, re.MULTILINE)
+    phony = re.search(r"^\.PHONY: (.*)$", makefile, re.MULTILINE)[1].split()
+    described = re.findall(r"^\| `make ([\w-]+)`", readme, re.MULTILINE)
+    assert sorted(commands) == sorted(targets) == sorted(phony) == sorted(described)
+
+
+def test_git_is_told_of_the_drivers_that_its_attributes_name(monkeypatch):
+    attributes = (dev.ROOT / ".gitattributes").read_text()
+    monkeypatch.setattr(dev, "set_up", lambda requirement_set: None)
+    ran = []
+    monkeypatch.setattr(dev, "run", lambda *argv: ran.append(argv))
+    dev.hooks()
+    drivers = {argv[3]: argv[4] for argv in ran if argv[:3] == ("git", "config", "--local")}
+    named = re.search(r"^\*\.ipynb diff=(\w+) merge=(\w+)$", attributes, re.MULTILINE)
+    assert set(drivers) == {f"diff.{named[1]}.command", f"merge.{named[2]}.driver"}
+    assert all(dev.VENV_BIN.as_posix() in command for command in drivers.values())
