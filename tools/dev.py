@@ -16,11 +16,12 @@ import re
 import shutil
 import subprocess
 import sys
+import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from headless import find_chromium
+from headless import find_chromium, serving
 
 ROOT = Path(__file__).resolve().parent.parent
 SITE = ROOT / "_site"
@@ -162,6 +163,34 @@ def lab() -> None:
     run(PYTHON, "-m", "jupyter", "lab", *server, "chapters")
 
 
+def gallery() -> None:
+    """Serve the gallery of all widgets on 127.0.0.1, for those who work on them."""
+    with serving(ROOT) as address:
+        print(f"The widgets are at {address}/widgets/gallery.html (Ctrl-C ends it)")
+        print(
+            "Reload the page after a change; ?theme=dark and ?only=NAME choose what it shows.",
+            flush=True,
+        )
+        threading.Event().wait()
+
+
+# The drivers that .gitattributes names for notebooks.
+NBDIME = {
+    "diff.jupyternotebook.command": ("git-nbdiffdriver", "diff"),
+    "merge.jupyternotebook.driver": ("git-nbmergedriver", "merge %O %A %B %L %P"),
+}
+
+
+def hooks() -> None:
+    """Have git check style before each commit, and compare and merge notebooks by cells."""
+    set_up("test")
+    set_up("lab")
+    run(PYTHON, "-m", "pre_commit", "install")
+    for key, (program, arguments) in NBDIME.items():
+        driver = f'"{(VENV_BIN / program).as_posix()}" {arguments}'
+        run("git", "config", "--local", key, driver)
+
+
 def execute(chapters: list[str]) -> None:
     """Re-run notebooks and store their outputs: those named, or all."""
     set_up("test")
@@ -194,6 +223,8 @@ def vendor(check: bool) -> None:
 
 RENDER = ("-m", "tools.render")
 PYTEST = (PYTHON, "-m", "pytest", "-p", "no:cacheprovider")
+# Two processes on two cores, and not more than pay for loading torch in each.
+PYTEST_ON_ALL_CORES = (*PYTEST, "--numprocesses", "logical", "--maxprocesses", "4")
 NBVAL = (
     *PYTEST,
     "--nbval",
@@ -216,20 +247,28 @@ class Layer:
 # In the order in which they run: what fails fast and explains most comes first.
 LAYERS = {
     "style": Layer(
-        "Python code and notebooks are free of unused names, likely bugs and unsorted imports",
-        ((PYTHON, "-m", "ruff", "check", "."),),
+        "code and notebooks have one form and no likely bugs; words are spelled right",
+        (
+            (PYTHON, "-m", "ruff", "check", "."),
+            (PYTHON, "-m", "ruff", "format", "--check", "."),
+            (PYTHON, "-m", "codespell_lib"),
+        ),
     ),
     "python": Layer(
         "the algorithms: exact output laws by enumeration, wrong variants caught, the contract's figures",
-        ((*PYTEST, "tests/python"),),
+        # By file: a model that one file's tests share is trained once.
+        ((*PYTEST_ON_ALL_CORES, "--dist", "loadfile", "tests/python"),),
     ),
     "render": Layer(
         "the embedded renderer: every construct of the book, and one clear error for each broken input",
-        ((*PYTEST, "tests/render"), ("node", "--test", "tools/render/node/*.test.mjs")),
+        (
+            (*PYTEST_ON_ALL_CORES, "tests/render"),
+            ("node", "--test", "tools/render/node/*.test.mjs"),
+        ),
     ),
     "tools": Layer(
-        "the commands and the notebook lint: each of its rules catches a notebook that breaks it",
-        ((*PYTEST, "tests/tools"),),
+        "the commands, the hooks, the notebook lint, Quarto's scripts: each rule catches what breaks it",
+        ((*PYTEST_ON_ALL_CORES, "tests/tools"),),
     ),
     "widgets": Layer(
         "what widgets compute equals what Python computes; recorded payloads and vendored bundle are current",
@@ -406,6 +445,8 @@ def parser() -> argparse.ArgumentParser:
     command("book", book)
     command("preview", preview)
     command("lab", lab)
+    command("gallery", gallery)
+    command("hooks", hooks)
     command(
         "execute",
         execute,
