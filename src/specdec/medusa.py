@@ -349,8 +349,8 @@ def verify_tree_typical(
     tree: DraftTree,
     root_probs: Tensor,
     node_probs: Tensor,
-    epsilon: float = 0.3,
-    delta: float = 0.09,
+    epsilon: float = 0.09,
+    delta: float = 0.3,
     generator: Chance = None,
 ) -> TypicalVerification:
     """Accept every guess that is typical where it stands, p(x) > min(ε, δ·e^−H), and keep the longest path of them.
@@ -365,7 +365,7 @@ def verify_tree_typical(
         tree: its tokens and parents.
         root_probs: (V,) the target's law after the context.
         node_probs: (n, V) and after each node.
-        epsilon, delta: see :func:`typical_threshold`; the defaults are the paper's ε with δ = ε².
+        epsilon, delta: see :func:`typical_threshold`; the paper takes δ = √ε.
         generator: one categorical draw.
 
     Raises:
@@ -400,8 +400,8 @@ def typical_decode(
     target_step: StepFunction,
     propose: Callable[[Tensor, Chance], DraftTree],
     max_new_tokens: int,
-    epsilon: float = 0.3,
-    delta: float = 0.09,
+    epsilon: float = 0.09,
+    delta: float = 0.3,
     generator: Chance = None,
 ) -> list[int]:
     """Decode by rounds of typical acceptance, for laws on a small vocabulary: its output law can be enumerated.
