@@ -47,10 +47,10 @@ def greedy_decode(oracle: Oracle, prompt: Sequence[int], n: int) -> tuple[list[i
 
 
 def jacobi_step(oracle: Oracle, verified: list[int], guess: list[int]) -> list[int]:
-    """Refine a block: a_k = oracle(verified + g_1 … g_{k−1}), what would follow if the guesses before it were right.
+    """Refine a block: each place gets what would follow if the guesses before it were right.
 
-    A model answers all of them in one forward pass (:class:`ModelOracle`); any other oracle is asked position by
-    position and the answers count as one pass.
+    a_k = oracle(verified + g_1 … g_{k−1}). A model answers all of them in one forward pass (:class:`ModelOracle`);
+    any other oracle is asked position by position, and the answers count as one pass.
 
     Source: Santilli et al. 2023, section 3.
 
@@ -68,7 +68,7 @@ def jacobi_step(oracle: Oracle, verified: list[int], guess: list[int]) -> list[i
 
 
 def accepted_prefix_length(guess: list[int], refined: list[int]) -> int:
-    """How many refined tokens are certain: the first, and one more for each leading guess that was right.
+    """How many refined tokens are certain: one, and one for each leading guess that was right.
 
     Args:
         guess, refined: of one length, at least 1.
@@ -104,7 +104,7 @@ class ModelOracle:
         return self.refine(tokens, tokens[-1:])[0]
 
     def refine(self, verified: list[int], guess: list[int]) -> list[int]:
-        """The same as asking position by position: causal attention hides the later guesses from each."""
+        """As asking position by position: causal attention hides the later guesses from each."""
         ids = torch.tensor(
             [verified + guess[:-1]]
         )  # (1, T): nothing is conditioned on the last
@@ -130,6 +130,7 @@ class DecodingPass(TypedDict):
     n_accepted: int  # 1 .. block
     emitted: list[int]  # (n_accepted,) the certain ones, the beginning of ``refined``
     carried: list[int]  # (block − n_accepted,) the rest, a guess for the next pass
+    positions: int  # what a pass with a cache computes on: block; the prompt isn't counted
 
 
 class PoolEntry(TypedDict):
@@ -160,10 +161,73 @@ Propose = Callable[[list[int], list[int] | None], Proposal]
 """Maps the verified tokens and those carried over from the last pass (None: there is none) to a guess."""
 
 
+def decode_blocks(
+    oracle: Oracle, prompt: Sequence[int], n: int, propose: Propose
+) -> tuple[list[int], int, list[DecodingPass]]:
+    """Propose a block, refine it, keep what is certain; until n tokens are there.
+
+    What is proposed decides the number of passes and nothing else: the tokens are greedy's.
+
+    Args:
+        oracle: maps a list of tokens to its greedy next token.
+        prompt: at least one token.
+        n: new tokens, at least 1.
+        propose: makes the guess of each pass, at least one token.
+
+    Returns:
+        (tokens, passes, trace): the n new tokens; one record a pass.
+
+    Raises:
+        ValueError: an empty prompt, or ``n`` below 1.
+    """
+    check_at_least(n, 1, "n")
+    verified = check_prompt(prompt).tolist()
+    wanted = len(verified) + n
+    carried: list[int] | None = None
+    trace: list[DecodingPass] = []
+    while len(verified) < wanted:
+        guess, source = propose(verified, carried)
+        guess = guess[
+            : wanted - len(verified)
+        ]  # nothing is computed beyond the last wanted token
+        refined = jacobi_step(oracle, verified, guess)
+        n_accepted = accepted_prefix_length(guess, refined)
+        emitted, carried = refined[:n_accepted], refined[n_accepted:]
+        trace.append(
+            DecodingPass(
+                n_verified=len(verified),
+                source=source,
+                guess=guess,
+                refined=refined,
+                n_accepted=n_accepted,
+                emitted=emitted,
+                carried=carried,
+                positions=len(guess),
+            )
+        )
+        verified = verified + emitted
+    return verified[-n:], len(trace), trace
+
+
+def carry_over(block_size: int) -> Propose:
+    """Guess what the last pass left over; at the start, the last prompt token repeated."""
+
+    def propose(verified: list[int], carried: list[int] | None) -> Proposal:
+        source = "first guess" if carried is None else "carried"
+        return Proposal(_filled(carried or verified[-1:], block_size), source)
+
+    return propose
+
+
+def _filled(tokens: list[int], length: int) -> list[int]:
+    """``tokens`` cut to ``length``, or filled up to it with its last one."""
+    return (tokens + tokens[-1:] * length)[:length]
+
+
 def jacobi_decode(
     oracle: Oracle, prompt: Sequence[int], n: int, block_size: int = 5
 ) -> tuple[list[int], int, list[DecodingPass]]:
-    """Decode by Jacobi iteration: refine a block, keep what is certain, carry the rest into the next block.
+    """Decode by Jacobi iteration: refine a block, keep what is certain, carry the rest over.
 
     Equal to greedy decoding, and never more passes than it: each pass makes at least one token certain.
 
@@ -182,13 +246,13 @@ def jacobi_decode(
         ValueError: an empty prompt, or a number below its least value.
     """
     check_at_least(block_size, 1, "block_size")
-    return _decode(oracle, prompt, n, _carry_over(block_size))
+    return decode_blocks(oracle, prompt, n, carry_over(block_size))
 
 
 def lookahead_decode(
     oracle: Oracle, prompt: Sequence[int], n: int, block_size: int = 5, ngram_n: int = 3
 ) -> tuple[list[int], int, list[LookaheadPass]]:
-    """Jacobi iteration with a pool of n-grams: where the text repeats, the guess comes from the text.
+    """Jacobi iteration with a pool of n-grams: where the text repeats, it supplies the guess.
 
     Before each pass the last verified token is looked up; what followed it the last time replaces the carried guess.
     Equal to greedy decoding, and never more passes than it.
@@ -211,17 +275,17 @@ def lookahead_decode(
     """
     check_at_least(block_size, 1, "block_size")
     pool, pool_states = NgramPool(ngram_n), []
-    carry_over = _carry_over(block_size)
+    without_hit = carry_over(block_size)
 
     def propose(verified: list[int], carried: list[int] | None) -> Proposal:
         added = pool.extend(verified)
         key, hit = verified[-1], pool.look_up(verified[-1])
         pool_states.append({"added": added, "key": key, "hit": hit, "pool_size": len(pool)})
         if hit is None:
-            return carry_over(verified, carried)
+            return without_hit(verified, carried)
         return Proposal(_filled(hit, block_size), "pool")
 
-    tokens, passes, trace = _decode(oracle, prompt, n, propose)
+    tokens, passes, trace = decode_blocks(oracle, prompt, n, propose)
     return (
         tokens,
         passes,
@@ -245,7 +309,7 @@ class NgramPool:
         return len(self._latest)
 
     def extend(self, text: list[int]) -> list[PoolEntry]:
-        """Take in what has been added to the text since the last call; return the new entries in order."""
+        """Take in what the text has gained since the last call; return the new entries."""
         added = [
             PoolEntry(
                 key=text[position],
@@ -266,9 +330,10 @@ class NgramPool:
 def prompt_lookup_decode(
     oracle: Oracle, prompt: Sequence[int], n: int, block_size: int = 5, key_size: int = 2
 ) -> tuple[list[int], int, list[DecodingPass]]:
-    """Guess that the text goes on as it did after the latest place that ended alike; without one, guess nothing.
+    """Guess that the text goes on as it did after the latest place that ended alike.
 
-    The simplest relative of lookahead: no iteration, no pool, nothing carried over. Equal to greedy decoding.
+    Without such a place nothing is guessed. The simplest relative of lookahead: no iteration, no pool. Equal to
+    greedy decoding.
 
     Source: Saxena 2023, *Prompt Lookup Decoding*.
 
@@ -293,11 +358,14 @@ def prompt_lookup_decode(
         # one place more than is guessed, for the token that follows the guess
         return Proposal(found + verified[-1:], "text" if found else "none")
 
-    return _decode(oracle, prompt, n, propose)
+    return decode_blocks(oracle, prompt, n, propose)
 
 
 def look_up_in_text(text: list[int], key_size: int, length: int) -> list[int]:
-    """Up to ``length`` tokens that followed the latest earlier occurrence of the text's end; the longest end wins."""
+    """Up to ``length`` tokens that followed the text's end where it stood before.
+
+    The longest end of up to ``key_size`` tokens that did so counts, at its latest place. Nothing is an empty list.
+    """
     for size in range(min(key_size, len(text) - 1), 0, -1):
         for start in range(len(text) - size - 1, -1, -1):
             if text[start : start + size] == text[-size:]:
@@ -314,7 +382,7 @@ class WindowPass(TypedDict):
     candidates: list[list[int]]  # n-grams that were verified
     n_accepted: int
     emitted: list[int]  # (n_accepted,) the right part of the best candidate, and one more
-    positions: int  # tokens that the pass computed on
+    positions: int  # tokens that the pass computed on; the prompt isn't counted
 
 
 class WindowTree(NamedTuple):
@@ -336,7 +404,7 @@ def window_lookahead_decode(
     max_candidates: int = 5,
     generator: Chance = None,
 ) -> tuple[list[int], int, list[WindowPass]]:
-    """The published method: one branch makes n-grams, one verifies those it has, both in the same pass.
+    """The published method: in each pass one branch makes n-grams, another verifies some.
 
     The lookahead branch holds ``ngram_n`` generations of a Jacobi iteration over ``window`` places ahead of the text,
     and a pass adds the next one. Read across the generations, each place gives one n-gram for the pool: a
@@ -378,17 +446,13 @@ def window_lookahead_decode(
     with evaluating(model), torch.no_grad():
         while len(verified) < wanted:
             candidates = list(pool.get(verified[-1], []))
-            tree = window_tree(verified[cache.length :], rows, candidates)
+            past = cache.length
+            tree = window_tree(verified[past:], rows, candidates)
             greedy = _tree_pass(model, cache, tree)
             newest = [greedy[tip] for tip in tree.tips]
             _harvest(pool, verified[-1], rows, newest, max_candidates)
             emitted, path = _longest_right(tree, candidates, greedy)
-            cache.gather(
-                [
-                    *range(len(verified)),
-                    *(len(verified) - 1 - tree.root + node for node in path),
-                ]
-            )
+            cache.gather([*range(len(verified)), *(past + node for node in path)])
             emitted = emitted[: wanted - len(verified)]
             trace.append(
                 WindowPass(
@@ -398,7 +462,7 @@ def window_lookahead_decode(
                     candidates=candidates,
                     n_accepted=len(emitted),
                     emitted=emitted,
-                    positions=len(tree.tokens),
+                    positions=len(tree.tokens) - tree.root,
                 )
             )
             verified = verified + emitted
@@ -409,7 +473,7 @@ def window_lookahead_decode(
 def window_tree(
     unseen: list[int], rows: list[list[int]], candidates: list[list[int]]
 ) -> WindowTree:
-    """Lay out a pass: the verified tokens that the cache lacks, the window, the candidates.
+    """Lay out a pass: verified tokens that the cache lacks, the window, the candidates.
 
     The oldest generation is a chain that continues the text. The place i ahead hangs its younger generations, one
     below the other, under the i-th token of that chain; place 0 hangs them under the text itself.
@@ -504,53 +568,6 @@ def _check_lookahead_room(length: int, ahead: int, max_seq_len: int) -> None:
         )
 
 
-def _decode(
-    oracle: Oracle, prompt: Sequence[int], n: int, propose: Propose
-) -> tuple[list[int], int, list[DecodingPass]]:
-    """Propose a block, refine it, keep what is certain; until n tokens are there."""
-    check_at_least(n, 1, "n")
-    verified = check_prompt(prompt).tolist()
-    wanted = len(verified) + n
-    carried: list[int] | None = None
-    trace: list[DecodingPass] = []
-    while len(verified) < wanted:
-        guess, source = propose(verified, carried)
-        guess = guess[
-            : wanted - len(verified)
-        ]  # nothing is computed beyond the last wanted token
-        refined = jacobi_step(oracle, verified, guess)
-        n_accepted = accepted_prefix_length(guess, refined)
-        emitted, carried = refined[:n_accepted], refined[n_accepted:]
-        trace.append(
-            DecodingPass(
-                n_verified=len(verified),
-                source=source,
-                guess=guess,
-                refined=refined,
-                n_accepted=n_accepted,
-                emitted=emitted,
-                carried=carried,
-            )
-        )
-        verified = verified + emitted
-    return verified[-n:], len(trace), trace
-
-
-def _carry_over(block_size: int) -> Propose:
-    """Guess what the last pass left over; at the start, the last prompt token repeated."""
-
-    def propose(verified: list[int], carried: list[int] | None) -> Proposal:
-        source = "first guess" if carried is None else "carried"
-        return Proposal(_filled(carried or verified[-1:], block_size), source)
-
-    return propose
-
-
-def _filled(tokens: list[int], length: int) -> list[int]:
-    """``tokens`` cut to ``length``, or filled up to it with its last one."""
-    return (tokens + tokens[-1:] * length)[:length]
-
-
 class DecoderRun(TypedDict):
     """What one decoder needed for the demonstration's text."""
 
@@ -558,6 +575,43 @@ class DecoderRun(TypedDict):
     passes: int
     tokens_per_pass: float
     positions_per_token: float  # positions computed for each new token, with a cache: the price in arithmetic
+
+
+class PassGrid(TypedDict):
+    """How many passes each decoder takes for one text, over block sizes (B values) and n-gram sizes (M values)."""
+
+    n_new: int
+    block_sizes: list[int]  # (B,)
+    ngram_sizes: list[int]  # (M,)
+    greedy: int
+    jacobi: list[int]  # (B,)
+    lookahead: list[list[int]]  # (B, M)
+
+
+def pass_grid(
+    oracle: Oracle,
+    prompt: Sequence[int],
+    n: int,
+    block_sizes: Sequence[int],
+    ngram_sizes: Sequence[int],
+) -> PassGrid:
+    """The data of the pass counter: every decoder's passes at every setting."""
+    return PassGrid(
+        n_new=n,
+        block_sizes=list(block_sizes),
+        ngram_sizes=list(ngram_sizes),
+        greedy=greedy_decode(oracle, prompt, n)[1],
+        jacobi=[
+            jacobi_decode(oracle, prompt, n, block_size)[1] for block_size in block_sizes
+        ],
+        lookahead=[
+            [
+                lookahead_decode(oracle, prompt, n, block_size, ngram_n)[1]
+                for ngram_n in ngram_sizes
+            ]
+            for block_size in block_sizes
+        ],
+    )
 
 
 class LookaheadDemo(TypedDict):
@@ -584,7 +638,7 @@ def demonstrate_lookahead(
         "lookahead": lookahead_decode(oracle, prompt, n_new, block_size, ngram_n),
     }.items():
         tokens, passes, trace = decoded
-        runs[name] = _run(tokens, passes, sum(len(record["guess"]) for record in trace))
+        runs[name] = _run(tokens, passes, sum(record["positions"] for record in trace))
     identical = all(run["tokens"] == runs["greedy"]["tokens"] for run in runs.values())
     print(f"outputs identical: {identical}")
     for name, run in runs.items():

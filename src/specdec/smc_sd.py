@@ -65,7 +65,7 @@ class _Drafted(NamedTuple):
 
 
 def effective_sample_size(weights: Sequence[float] | Tensor) -> float:
-    """(Σ w)² / Σ w²: how many equally weighted particles are as good as these; from 1 to N.
+    """(Σ w)² / Σ w²: as how many equally weighted particles these count; from 1 to N.
 
     Source: Kong et al. 1994; Doucet & Johansen 2011, section 3.5.
 
@@ -87,7 +87,7 @@ def smc_sd_round(
     eta: float,
     rng: Chance = None,
 ) -> tuple[list[list[int]], list[float], SMCRound]:
-    """Let every particle grow by K drafted tokens and one of the target's, weigh them, resample if few carry all.
+    """Grow every particle by a drafted block and a target token; weigh, maybe resample.
 
     Weights are multiplied by Π p/q and never normalised. Only their ratios matter: should the largest leave the range
     of a float, all are divided by it. A particle whose block the target can't write dies (weight 0).
@@ -120,7 +120,7 @@ def smc_sd_round(
 def _grow(
     particle: list[int], draft_step: ListStep, target_step: ListStep, K: int, rng: Chance
 ) -> _Drafted:
-    """Draw K tokens from the draft, keep both models' probability of each, and add one token of the target's."""
+    """Draw K tokens from the draft, note both models' probabilities, add a target token."""
     tokens, draft_probs, target_probs = list(particle), [], []
     for _ in range(K):
         q = check_distribution(draft_step(tokens), "draft_step's distribution")  # (V,)
@@ -143,7 +143,7 @@ def _weigh(
     eta: float,
     rng: Chance,
 ) -> tuple[list[int] | None, list[float], SMCRound]:
-    """Multiply the weights by the blocks' ratios, in logs; draw N ancestors if the ESS falls below ``eta``."""
+    """Multiply weights by block ratios, in logs; draw N ancestors if the ESS is below eta."""
     n_particles = len(particles)
     log_ratios = [_log_ratio(each.target_probs, each.draft_probs) for each in drafted]
     scored = [weight + ratio for weight, ratio in zip(log_weights, log_ratios, strict=True)]
@@ -195,7 +195,7 @@ def smc_sd_decode(
     max_new_tokens: int,
     rng: Chance = None,
 ) -> tuple[list[int], list[SMCRound]]:
-    """Decode by rounds until ``max_new_tokens`` tokens are there, then draw one particle by its weight.
+    """Decode by rounds until there are tokens enough, then draw one particle by its weight.
 
     Exact in law if the draft is the target, or K = 0; else approximate, the more so the fewer the particles.
 
@@ -240,11 +240,11 @@ def smc_sd_decode_models(
     max_new_tokens: int,
     rng: Chance = None,
 ) -> tuple[list[int], list[SMCRound]]:
-    """:func:`smc_sd_decode` on two models, all particles in one batch: K draft passes and one target pass a round.
+    """The same on two models, all particles in one batch: one target pass a round.
 
-    The law is that of the list form with ``model_step``. The draws come in another order, token by token over all
-    particles: one categorical draw a particle for each drafted token, then one a particle for the target's. Both
-    models keep a cache; resampling copies its rows.
+    The law is that of :func:`smc_sd_decode` with ``model_step``. A round takes K draft passes and one of the target.
+    The draws come in another order, token by token over all particles: one categorical draw a particle for each
+    drafted token, then one a particle for the target's. Both models keep a cache; resampling copies its rows.
 
     Args:
         draft, target: models over one vocabulary, with positions for all whole rounds.
@@ -291,7 +291,7 @@ class _CachedModel:
         self.model, self.cache = model, KVCache()
 
     def probs(self, tokens: Tensor) -> Tensor:
-        """Distributions after each of the tokens (N, T) that it hasn't seen yet: (N, unseen, V), in one pass."""
+        """(N, unseen, V): distributions after each token of (N, T) that is new to it, in one pass."""
         return torch.softmax(self.model(tokens[:, self.cache.length :], self.cache), dim=-1)
 
 
@@ -367,7 +367,7 @@ def _normalised(log_weights: list[float]) -> Tensor:
 
 
 def _plain(log_weights: list[float]) -> list[float]:
-    """The weights themselves; if the largest leaves the range of a float, all divided by it."""
+    """The weights; if the largest leaves the range of a float, all divided by it."""
     largest = max(log_weights)
     fits = abs(largest) < _LARGEST_LOG or largest == -math.inf
     return [math.exp(weight - (0.0 if fits else largest)) for weight in log_weights]
@@ -400,7 +400,9 @@ def _check_round(
 
 
 def chi_squared(p: Tensor, q: Tensor) -> float:
-    """χ²(p‖q) = Σ (p − q)²/q = E_q[(W − 1)²], the variance of W = p/q; infinite if q misses a token of p.
+    """χ²(p‖q) = Σ (p − q)²/q = E_q[(W − 1)²], the variance of the weight W = p/q.
+
+    Infinite if q misses a token that p wants.
 
     Args:
         p, q: (V,) distributions of the target and the draft.
@@ -414,18 +416,18 @@ def chi_squared(p: Tensor, q: Tensor) -> float:
 
 
 def block_chi_squared(token_chi_squared: float, K: int) -> float:
-    """χ² of a block of K independent tokens: (1 + χ²)^K − 1. It is the block's that bounds the error."""
+    """χ² of a block of K independent tokens: (1 + χ²)^K − 1."""
     check_between(token_chi_squared, 0.0, math.inf, "token_chi_squared")
     check_at_least(K, 0, "K")
     return (1 + token_chi_squared) ** K - 1
 
 
 def smc_sd_speedup(K: int, rho: float) -> float:
-    """(K + 1) / (ρK + 1): speed-up over plain decoding if one draft step costs ρ target passes and particles are free.
+    """(K + 1) / (ρK + 1): speed-up over plain decoding as long as particles ride free.
 
     Args:
         K: drafted tokens a round, at least 0.
-        rho: at least 0.
+        rho: cost of a draft step in target passes, at least 0.
     """
     check_at_least(K, 0, "K")
     check_between(rho, 0.0, math.inf, "rho")
@@ -433,7 +435,7 @@ def smc_sd_speedup(K: int, rho: float) -> float:
 
 
 def self_normalised_law(p: Tensor, q: Tensor, N: int) -> list[float]:
-    """E[p̂_N(x)], exactly: the law of an answer drawn by weight from N particles of one block.
+    """E[p̂_N(x)], exactly: the law of an answer drawn by weight from N particles.
 
     p̂_N(x) = Σ_n w̄_n 1{x_n = x}. Particles that drew the same count together, so the sum runs over how many drew each
     block, not over all V^N outcomes.
@@ -510,7 +512,7 @@ class DivergenceRow(TypedDict):
 
 
 def demonstrate_smc_sd(n_particles: int = 64, n_seeds: int = 2000) -> list[DivergenceRow]:
-    """The data of the divergence dial: δ from 0 to 1 in steps of 0.1, K = 4, a draft (1 − δ)p + δ·q_far.
+    """The data of the divergence dial: δ from 0 to 1, K = 4, a draft (1 − δ)p + δ·q_far.
 
     The squared error of the weighted particles is averaged over the seeds 0 … ``n_seeds`` − 1, the same for every δ,
     and split: even N draws from the target itself miss its law by the sampling floor.
@@ -554,7 +556,7 @@ def _divergence_row(
 def weighted_first_tokens(
     p: Tensor, q: Tensor, K: int, n_particles: int, n_seeds: int
 ) -> tuple[Tensor, Tensor]:
-    """One round of context-free particles for each of many seeds, weighted and not resampled.
+    """One round of context-free particles for each of many seeds, weighted only.
 
     Args:
         p, q: (V,) distributions of the target and the draft, in float64.
@@ -579,7 +581,9 @@ def weighted_first_tokens(
 
 
 def first_order_squared_error(p: Tensor, q: Tensor, K: int) -> float:
-    """Σ_x E_q[W²(1{x} − p(x))²], W the weight of a block of K tokens, x its first: N times the squared error, N large.
+    """N times the squared error, N large: Σ_x E_q[W²(1{x} − p(x))²].
+
+    W is the weight of a block of K tokens, x its first token.
 
     Args:
         p, q: (V,) distributions of the target and the draft.

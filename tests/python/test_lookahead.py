@@ -1,7 +1,10 @@
 """Lookahead emits greedy's tokens, whatever the oracle, and never takes more passes."""
 
 import itertools
+import json
+import re
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 import torch
@@ -10,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from specdec import lookahead
+from specdec.book.exercises_lookahead import CERTAIN, CONSTANT, CONTINUATION, FIRST_WIN
 from specdec.lookahead import (
     NgramPool,
     accepted_prefix_length,
@@ -21,6 +25,7 @@ from specdec.lookahead import (
     lookahead_decode,
     model_oracle,
     overfit_cycle,
+    pass_grid,
     prompt_lookup_decode,
     window_lookahead_decode,
     window_tree,
@@ -98,6 +103,7 @@ def test_trace_tells_what_happened(oracle, prompt, n, block_size, ngram_n):
             )
             assert record["emitted"] + record["carried"] == record["refined"]
             assert len(record["emitted"]) == record["n_accepted"]
+            assert record["positions"] == len(record["guess"])
             if record["source"] == "first guess":
                 assert left_over is None and set(record["guess"]) == {text[-1]}
             if record["source"] == "carried":
@@ -148,6 +154,16 @@ class TestContract:
                 lookahead_decode(cycle_oracle, [3], 30, block_size, ngram_n=3)[1]
             )
         assert passes == {"jacobi": [30] * 5, "lookahead": [30, 17, 12, 10, 10]}
+
+    def test_grid(self):
+        grid = pass_grid(cycle_oracle, [3], 30, range(1, 6), [2, 3])
+        assert (grid["n_new"], grid["block_sizes"], grid["ngram_sizes"]) == (
+            30,
+            [1, 2, 3, 4, 5],
+            [2, 3],
+        )
+        assert (grid["greedy"], grid["jacobi"]) == (30, [30] * 5)
+        assert [row[1] for row in grid["lookahead"]] == [30, 17, 12, 10, 10]
 
     def test_accepted_prefix_length(self):
         assert accepted_prefix_length([1, 2, 3], [9, 9, 9]) == 1
@@ -311,15 +327,15 @@ def test_window_is_equal_to_greedy_and_one_pass_a_record(
     greedy, _ = greedy_decode(model_oracle(model), prompt, n)
     assert tokens == greedy
     assert len(passes) == n_passes == len(trace) <= n
-    assert passes == [record["positions"] for record in trace]
-    for number, record in enumerate(trace):
-        n_unseen = len(prompt) if number == 0 else 1
+    assert passes[0] == trace[0]["positions"] + len(prompt) - 1
+    assert passes[1:] == [record["positions"] for record in trace[1:]]
+    for record in trace:
         assert len(record["rows"]) == ngram_n and len(record["newest"]) == window
         assert [len(row) for row in record["rows"]] == [window - 1] + [window] * (
             ngram_n - 1
         )
         assert record["positions"] == (
-            n_unseen + ngram_n * window - 1 + ngram_n * len(record["candidates"])
+            ngram_n * window + ngram_n * len(record["candidates"])
         )
         assert len(record["candidates"]) <= max_candidates
 
@@ -496,3 +512,92 @@ class TestNegativeControls:
 def test_refuses(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+CHAPTER = Path(__file__).parents[2] / "chapters" / "07-lookahead.ipynb"
+
+
+def _chapter_payload(name):
+    for cell in json.loads(CHAPTER.read_text(encoding="utf-8"))["cells"]:
+        for output in cell.get("outputs", []):
+            html = "".join(output.get("data", {}).get("text/html", ""))
+            match = re.fullmatch(r'<script type="ojs-define">(.*)</script>', html)
+            for entry in json.loads(match[1])["contents"] if match else []:
+                if entry["name"] == name:
+                    return entry["value"]["streams"]
+    raise AssertionError(f"the chapter hands no {name} to its page")
+
+
+class TestChapterSaysWhatItShows:
+    """What the prose claims of the streams, held against the data that the chapter hands to its page."""
+
+    def test_jacobi_grid(self):
+        constant, counters, circle = _chapter_payload("jacobi")
+        assert [r["n_accepted"] for r in constant["passes"]] == [1, 5, 5, 1]
+        assert {r["n_accepted"] for r in counters["passes"][1:-1]} == {2}
+        assert {r["n_accepted"] for r in circle["passes"]} == {1}
+        # right tokens wait, carried along and not yet certain; never in the circle
+        assert [self._right_ones_wait(s) for s in (constant, counters, circle)] == [
+            True,
+            True,
+            False,
+        ]
+
+    def _right_ones_wait(self, stream):
+        text = stream["prompt"] + stream["tokens"]
+        return any(
+            record["carried"][:1] == text[len_now : len_now + 1] != []
+            for record in stream["passes"]
+            for len_now in [record["n_verified"] + record["n_accepted"]]
+        )
+
+    def test_pass_counter(self):
+        grids = {grid["name"]: grid for grid in _chapter_payload("pass_counter")}
+        assert len(grids) == 5
+        for grid in grids.values():
+            assert grid["jacobi"][0] == grid["greedy"] == grid["n_new"]
+            assert set(grid["lookahead"][0]) == {grid["n_new"]}, "a block of one is greedy"
+            assert max(map(max, grid["lookahead"])) <= grid["n_new"] >= max(grid["jacobi"])
+        circle = grids["three tokens in a circle"]
+        assert [row[2] for row in circle["lookahead"]][:5] == [30, 17, 12, 10, 10]
+        assert len({row[2] for row in circle["lookahead"][3:]}) == 1, (
+            "the gain stops at N + 1"
+        )
+        counters = grids["two counters that take turns"]
+        assert all(
+            passes > alone
+            for row, alone in zip(
+                counters["lookahead"][1:], counters["jacobi"][1:], strict=True
+            )
+            for passes in row
+        ), "there the pool loses to Jacobi at every setting"
+        periodic = grids["a GPT that knows 5 8 2 8"]
+        assert set(periodic["jacobi"]) == {24} and periodic["lookahead"][4][3] == 8
+        fresh = grids["a GPT on text that doesn't repeat"]
+        assert set(fresh["jacobi"]) == {24} == set(sum(fresh["lookahead"], []))
+
+    def test_pool(self):
+        circle, periodic, fresh = _chapter_payload("ngram_pool")
+        assert [r["source"] for r in circle["passes"]][:4] == [
+            "first guess",
+            *["carried"] * 2,
+            "pool",
+        ]
+        assert {r["source"] for r in circle["passes"][3:]} == {"pool"}
+        assert any(r["hit"] for r in periodic["passes"]) and not any(
+            r["hit"] for r in fresh["passes"]
+        )
+
+
+@pytest.mark.parametrize(
+    ("exercise", "wrong"),
+    [
+        (CERTAIN, lambda guess, refined: sum(map(int.__eq__, guess, refined))),
+        (CONSTANT, lambda n, block_size: -(-n // block_size)),
+        (CONTINUATION, lambda text, n: text[:n]),
+        (FIRST_WIN, lambda circle: 1),
+    ],
+)
+def test_exercises_refuse_the_obvious_mistake(exercise, wrong):
+    """That the solutions pass is in the chapter's outputs."""
+    assert not exercise.passes(wrong) and not exercise.passes(lambda *_: None)
