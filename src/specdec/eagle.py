@@ -34,6 +34,7 @@ __all__ = [
     "GPTModel",
     "acceptance_by_depth",
     "chain_features",
+    "chain_mask",
     "demo_contexts",
     "demo_drafter",
     "demo_text",
@@ -386,13 +387,13 @@ def chain_features(
     features, embeds = features[:, :-1], drafter.token_embed(ids[:, 1:])
     time, cache, chains = features.shape[1], KVCache(), []
     for link in range(links):
-        predicted = drafter.head(features, embeds, cache, _chain_mask(time, link))
+        predicted = drafter.head(features, embeds, cache, chain_mask(time, link))
         chains.append(predicted[:, link:])
         features = torch.cat([features[:, :1], predicted[:, :-1]], dim=1)
     return chains
 
 
-def _chain_mask(time: int, link: int) -> Tensor:
+def chain_mask(time: int, link: int) -> Tensor:
     """(T, (link + 1) · T): who looks at whom in pass number ``link``, counted from 0.
 
     At position i the true features end at i − link; the chain passed position i − link + s in pass s.

@@ -272,7 +272,7 @@ class TestTraining:
         model, ids = drafter(6), torch.randint(7, (2, 9), generator=seeded(0))
         right = chain_features(model, model.features(ids), ids, 3)
         monkeypatch.setattr(
-            eagle, "_chain_mask", lambda time, link: causal_mask(time).repeat(1, link + 1)
+            eagle, "chain_mask", lambda time, link: causal_mask(time).repeat(1, link + 1)
         )
         wrong = chain_features(model, model.features(ids), ids, 3)
         assert torch.equal(wrong[0], right[0])

@@ -41,8 +41,9 @@ from specdec.tree import (
 
 CONTEXT_LENGTH = 20
 CHAIN_CONTEXTS, CHAIN_LENGTH = 400, 6
-TREE_CONTEXTS, BUDGET, BRANCH, EXPAND_K, DEPTH = 200, 8, 3, 3, 5
-PROMPTS, NEW_TOKENS = 20, 28
+TREE_CONTEXTS, TUNING_CONTEXTS = 120, 60
+BUDGET, BRANCH, EXPAND_K, DEPTH = 8, 3, 3, 5
+PROMPTS, PROMPT_LENGTH, NEW_TOKENS = 15, 12, 28
 BINS = 10
 
 LOSSES = {"features and tokens": 1.0, "tokens only": 0.0}  # the weight of the feature loss
@@ -170,7 +171,10 @@ def measure_trees(target: TrainedTarget, drafter: EagleDrafter) -> dict:
 def _growers(target: TrainedTarget, drafter: EagleDrafter) -> dict[str, Grower]:
     """The trees to compare, each of ``BUDGET`` nodes. The tuned shape is tuned on training text."""
     tuning = draw_windows(
-        target.training_text, 100, CONTEXT_LENGTH, torch.Generator().manual_seed(0)
+        target.training_text,
+        TUNING_CONTEXTS,
+        CONTEXT_LENGTH,
+        torch.Generator().manual_seed(0),
     )
     states = [draft_state_after(drafter, context)[0] for context in tuning]
     shallow, deep = ([_expand(state, depth) for state in states] for depth in (DEPTH, 8))
@@ -245,7 +249,7 @@ def path_probabilities(tree: ExpandedTree, laws: Tensor) -> list[float]:
 def _tokens_per_pass(target: TrainedTarget, drafter: EagleDrafter, grower: Grower) -> float:
     """Of whole greedy runs, each of which must equal plain greedy decoding."""
     rounds, emitted = 0, 0
-    for prompt in held_out_windows(target.held_out, PROMPTS, CONTEXT_LENGTH):
+    for prompt in held_out_windows(target.held_out, PROMPTS, PROMPT_LENGTH):
         run = eagle2_decode(drafter, prompt, NEW_TOKENS, grower)
         if run.tokens != generate(drafter.gpt, prompt, NEW_TOKENS, temperature=0).tokens:
             raise RuntimeError(f"a tree changed the text after {prompt.tolist()}")
