@@ -1,77 +1,86 @@
-"""Draft trees in the chapters' figures: what was grown, what was kept, and how much the draft thinks of each node."""
+"""Draw a candidate tree: depth from left to right, what was accepted in its own colour and with a tick."""
 
 from collections.abc import Collection, Sequence
 
 from matplotlib.axes import Axes
 
 from specdec.book.figures import ROLE_COLORS
-from specdec.eagle2 import ExpandedTree
+from specdec.tree import DraftTree, tree_depths
 
 
 def draw_tree(
     axis: Axes,
-    tree: ExpandedTree,
-    kept: Collection[int],
-    root: str,
+    tree: DraftTree,
+    accepted: Collection[int] = (),
+    root: str = "context",
     labels: Sequence[str] | None = None,
 ) -> None:
-    """Draw a tree from left to right; the area of a node is its value, kept nodes are filled and named.
+    """Draw a tree; the leaves are spread evenly from top to bottom.
 
     Args:
         axis: where to draw.
-        tree: from :func:`specdec.eagle2.expand_draft_tree`.
-        kept: the nodes that :func:`specdec.eagle2.rerank_draft_tree` keeps.
-        root: the name of the root.
-        labels: (n,) names of the nodes; None takes their tokens.
+        tree: its tokens and parents.
+        accepted: nodes to mark.
+        root: what the tree hangs below.
+        labels: (n,) the text of each node; None takes its token.
     """
-    labels = [str(token) for token in tree["tokens"]] if labels is None else labels
-    heights = _heights(tree["parents"])
-    axis.text(-0.12, heights[-1], root, ha="right", va="center", fontweight="bold")
-    for node, parent in enumerate(tree["parents"]):
-        start = (0 if parent == -1 else tree["depths"][parent], heights[parent])
-        end = (tree["depths"][node], heights[node])
-        role = "accepted" if node in kept else "muted"
+    parents, depths = tree["parents"], tree_depths(tree["parents"])
+    heights = _heights(parents)
+    texts = labels or [str(token) for token in tree["tokens"]]
+    for node, parent in enumerate(parents):
+        role = "accepted" if node in accepted else "muted"
         axis.plot(
-            [start[0], end[0]],
-            [start[1], end[1]],
+            [depths[node] - 1, depths[node]],
+            [heights[parent], heights[node]],
             color=ROLE_COLORS[role],
-            linewidth=1.6 if node in kept else 0.5,
+            linewidth=2 if node in accepted else 1,
+            linestyle="-" if node in accepted else ":",
             zorder=1,
         )
-        axis.scatter(
-            *end,
-            s=12 + 260 * tree["values"][node],
-            facecolor=ROLE_COLORS[role] if node in kept else "none",
-            edgecolor=ROLE_COLORS[role],
-            zorder=2,
-        )
-        if node in kept:
-            axis.annotate(
-                f"{labels[node]}  {tree['values'][node]:.2f}",
-                end,
-                xytext=(0, 9),
-                textcoords="offset points",
-                ha="center",
-                fontsize="small",
-            )
-    axis.set(xlim=(-0.6, max(tree["depths"]) + 0.5), ylim=(-0.8, max(heights.values()) + 1))
-    axis.set_xticks(range(1, max(tree["depths"]) + 1))
-    axis.set(yticks=[], xlabel="depth")
-    axis.spines["left"].set_visible(False)
+        _draw_node(axis, depths[node], heights[node], texts[node], node in accepted)
+    _draw_node(axis, 0, heights[-1], root, False)
+    deepest = max(depths, default=0)
+    axis.set(xlim=(-0.6, deepest + 0.5), ylim=(max(heights.values()) + 0.6, -0.6))
+    axis.set_xticks(
+        range(1, deepest + 1), [f"level {depth}" for depth in range(1, deepest + 1)]
+    )
+    axis.set_yticks([])
+    axis.tick_params(length=0)
+    axis.spines[:].set_visible(False)
 
 
 def _heights(parents: Sequence[int]) -> dict[int, float]:
-    """A height for each node and for the root, −1: leaves on lines of their own, the others amid their children."""
-    children: dict[int, list[int]] = {node: [] for node in range(-1, len(parents))}
+    """The height of each node, and of the root as −1: leaves one apart, a parent in the middle of its children."""
+    children: dict[int, list[int]] = {}
     for node, parent in enumerate(parents):
-        children[parent].append(node)
+        children.setdefault(parent, []).append(node)
     heights: dict[int, float] = {}
-    free_line = iter(range(len(parents)))
+    n_leaves = 0
 
-    def place(node: int) -> float:
-        below = [place(child) for child in reversed(children[node])]
-        heights[node] = sum(below) / len(below) if below else float(next(free_line))
-        return heights[node]
+    def place(node: int) -> None:
+        nonlocal n_leaves
+        below = children.get(node, [])
+        for child in below:
+            place(child)
+        if below:
+            heights[node] = (heights[below[0]] + heights[below[-1]]) / 2
+        else:
+            heights[node] = n_leaves
+            n_leaves += 1
 
     place(-1)
     return heights
+
+
+def _draw_node(axis: Axes, x: float, y: float, text: str, accepted: bool) -> None:
+    color = ROLE_COLORS["accepted" if accepted else "muted"]
+    axis.text(
+        x,
+        y,
+        f"✓ {text}" if accepted else text,
+        ha="center",
+        va="center",
+        color=color,
+        # a ground that is there hides the line behind the text on light and dark pages alike
+        bbox={"boxstyle": "round,pad=0.3", "facecolor": "#80808030", "edgecolor": color},
+    )
