@@ -1,4 +1,4 @@
-"""Lookahead decoding: no draft model, the target refines its own guesses and re-uses what it has said before.
+"""Lookahead decoding: no draft model, the target refines its own guesses and reuses what it has said before.
 
 Greedy decoding is a system of equations, y_i = oracle(prompt, y_1 … y_{i−1}), in which each unknown needs only those
 before it. Jacobi iteration guesses all unknowns of a block and refines them together, one pass of the model a time;

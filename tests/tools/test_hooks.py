@@ -16,7 +16,10 @@ SOUND = "# Words\n"
 BROKEN = {
     "ruff-check": ("module.py", "import os\n"),
     "ruff-format": ("module.py", "values = [ 1,2 ]\n"),
-    "codespell": ("note.md", "The langauge.\n"),
+    "codespell": (
+        "note.md",
+        "The lang" + "auge.\n",
+    ),  # in two pieces: this file is checked too
     "end-of-file": ("note.md", "The language."),
     "trailing-whitespace": ("note.md", "The language. \n"),
     "notebooks": ("chapters/03-guess.ipynb", nbformat.writes(v4.new_notebook()) + "\n"),
