@@ -17,7 +17,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from widget_records import lookahead, trees
+from widget_records import drafting, eagle2, lookahead, smc_sd, trees
 from widget_records.parity import float64, function_cases, rounded, state
 
 from specdec.book.rules import accept_lab_case
@@ -64,6 +64,16 @@ def fixtures() -> dict[str, Any]:
         "pass-counter": lookahead.pass_counter_payload(),
         "mask-view": trees.mask_payload(),
         "tree-stepper": trees.tree_stepper_payload(),
+        "smc-stepper": smc_sd.stepper_payload(),
+        "divergence-dial": smc_sd.dial_payload(),
+        "grow-prune": eagle2.grow_payload(),
+        "budget-dial": eagle2.budget_payload(),
+        "head-explorer": drafting.head_payload(),
+        "depth-acceptance": drafting.depth_payload(),
+        "feature-toggle": drafting.feature_payload(),
+        "chain-unroll": drafting.chain_payload(),
+        "calibration-plot": eagle2.calibration_payload(),
+        "ngram-pool": lookahead.pool_payload(),
     }
     payloads = {name: rounded(payload) for name, payload in payloads.items()}
     parity = {
@@ -76,6 +86,16 @@ def fixtures() -> dict[str, Any]:
         "pass-counter": lookahead.pass_counter_parity(payloads["pass-counter"]),
         "mask-view": trees.mask_parity(payloads["mask-view"]),
         "tree-stepper": trees.tree_stepper_parity(payloads["tree-stepper"]),
+        "smc-stepper": smc_sd.stepper_parity(payloads["smc-stepper"]),
+        "divergence-dial": smc_sd.dial_parity(payloads["divergence-dial"]),
+        "grow-prune": eagle2.grow_parity(payloads["grow-prune"]),
+        "budget-dial": eagle2.budget_parity(payloads["budget-dial"]),
+        "head-explorer": drafting.head_parity(payloads["head-explorer"]),
+        "depth-acceptance": drafting.depth_parity(payloads["depth-acceptance"]),
+        "feature-toggle": drafting.feature_parity(payloads["feature-toggle"]),
+        "chain-unroll": drafting.chain_parity(payloads["chain-unroll"]),
+        "calibration-plot": eagle2.calibration_parity(payloads["calibration-plot"]),
+        "ngram-pool": lookahead.pool_parity(payloads["ngram-pool"]),
     }
     return {f"{name}.json": payload for name, payload in payloads.items()} | {
         f"parity/{name}.json": values for name, values in parity.items()

@@ -5,7 +5,7 @@ import {count} from "./lib/formats.js";
 import {onInput, widgetFrame} from "./lib/frame.js";
 import {choice, levels} from "./lib/inputs.js";
 import {legend} from "./lib/legend.js";
-import {carriedGuess, checkPasses, leadingAgreement} from "./lib/passes.js";
+import {carriedGuess, checkPasses, fateOfAnswer, fateOfGuess, leadingAgreement} from "./lib/passes.js";
 import {scrollRegion} from "./lib/scroll.js";
 import {stepper} from "./lib/stepper.js";
 import {addStyles} from "./lib/styles.js";
@@ -174,7 +174,7 @@ function passTable(run, step, name) {
       if (index < 0 || index >= tokens.length) return html`<td></td>`;
       return html`<td class="jacobi-block">${chip(name(tokens[index]), fate(index))}</td>`;
     });
-  const answers = (record) => block(record, record.refined, (index) => (index < record.n_accepted ? "accepted" : "draft"));
+  const answers = (record) => block(record, record.refined, (index) => fateOfAnswer(record, index));
   const earlier = run.passes
     .slice(Math.max(0, pass - 1 - EARLIER_PASSES), pass - 1)
     .map((record) => row("earlier", `pass ${run.passes.indexOf(record) + 1}`, answers(record)));
@@ -187,10 +187,4 @@ function passTable(run, step, name) {
       ${row("text", "text", known)}${earlier}${row("now", "guess", guess)}${answered ? row("now", "answers", answers(record)) : ""}
     </tbody>
   </table>`;
-}
-
-function fateOfGuess({guess, refined}, index) {
-  const right = leadingAgreement(guess, refined);
-  if (index < right) return "accepted";
-  return index === right ? "rejected" : "discarded";
 }

@@ -3,7 +3,8 @@
 import assert from "node:assert/strict";
 import {test} from "node:test";
 import {checkRun, describeStep, gridState, runSteps} from "../../widgets/jacobi-grid.js";
-import {acceptedPrefixLength, leadingAgreement} from "../../widgets/lib/passes.js";
+import {acceptedPrefixLength, fateOfAnswer, fateOfGuess, leadingAgreement} from "../../widgets/lib/passes.js";
+import {checkPoolRun, describePool, lookUp, poolEntries, poolState, poolSteps} from "../../widgets/ngram-pool.js";
 import {checkGrid, counterState, describeCounter} from "../../widgets/pass-counter.js";
 import {fixture} from "./fixtures.js";
 
@@ -81,4 +82,52 @@ test("the counter says who wins and why", async () => {
   assert.match(say("3-cycle", 1, 3), /plain greedy decoding\.$/);
   assert.match(say("sums of two", 5, 3), /no gain, and no loss/);
   assert.match(say("constant", 5, 3), /converges without the pool's help\.$/);
+});
+
+test("the recorded runs with a pool pass", async () => {
+  (await fixture("ngram-pool")).streams.forEach(checkPoolRun);
+});
+
+const POOL_TAMPERINGS = {
+  "an entry lost": [(pass) => pass.added.pop(), /took in something else/],
+  "another entry": [(pass) => (pass.added[0].continuation[0] = 9), /took in something else/],
+  "another key": [(pass) => (pass.key = 2), /not the last known token/],
+  "another answer": [(pass) => (pass.hit[0] = 9), /answers otherwise/],
+  "a hit denied": [(pass) => (pass.hit = null), /answers otherwise/],
+  "another size": [(pass) => (pass.pool_size += 1), /number of keys/],
+  "another source": [(pass) => (pass.source = "carried"), /if and only if/],
+  "a guess that the pool did not give": [(pass) => (pass.guess[0] = 9), /the guess is another one/]
+};
+
+for (const [name, [change, message]] of Object.entries(POOL_TAMPERINGS)) {
+  test(`a run with ${name} throws`, async () => {
+    const [run] = (await fixture("ngram-pool")).streams;
+    change(run.passes[3]);
+    assert.throws(() => checkPoolRun(run), (error) => message.test(error.message) && /3-cycle, .*pass 4/.test(error.message));
+  });
+}
+
+test("the pool keeps full continuations, the latest of each key", () => {
+  assert.deepEqual(poolEntries([3, 1, 2, 3], 3), [{key: 3, continuation: [1, 2, 3], position: 0}]);
+  assert.deepEqual(poolEntries([3, 1], 3), []);
+  assert.deepEqual(lookUp([7, 1, 7, 2, 7], 1, 7), [2]);
+  assert.equal(lookUp([1, 2, 3], 1, 3), null);
+});
+
+test("the pool's story: misses, then hits, to greedy's text", async () => {
+  for (const run of (await fixture("ngram-pool")).streams) {
+    const steps = poolSteps(run);
+    steps.forEach((_, step) => assert.match(describePool(run, step, String), /\.$/));
+    assert.equal(poolState(run, steps.length - 1).locked, run.tokens.length);
+  }
+  const [cycle] = (await fixture("ngram-pool")).streams;
+  assert.match(describePool(cycle, 0, String), /the pool holds 0 keys\. .*“3” is not among them/);
+  assert.match(describePool(cycle, 6, String), /“3” is one: the last time, 1 2 3 followed\. That is the guess\.$/);
+  assert.match(describePool(cycle, 2 * cycle.passes.length - 1, String), /after 7 passes, 4 hits among them; greedy decoding takes 18\.$/);
+});
+
+test("guesses and answers are marked by where they part", () => {
+  const pass = {guess: [1, 2, 3], refined: [1, 9, 9], n_accepted: 2};
+  assert.deepEqual([0, 1, 2].map((place) => fateOfGuess(pass, place)), ["accepted", "rejected", "discarded"]);
+  assert.deepEqual([0, 1, 2].map((place) => fateOfAnswer(pass, place)), ["accepted", "accepted", "draft"]);
 });

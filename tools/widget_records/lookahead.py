@@ -2,8 +2,11 @@
 
 from typing import Any
 
+import torch
+
 from specdec.lookahead import (
     DecodingPass,
+    NgramPool,
     Oracle,
     accepted_prefix_length,
     carry_over,
@@ -144,3 +147,47 @@ def _passes(
     _, _, jacobi = jacobi_decode(oracle, prompt, n, block_size)
     _, _, lookahead = lookahead_decode(oracle, prompt, n, block_size, ngram_n)
     return [greedy, len(jacobi), len(lookahead)]
+
+
+def pool_payload() -> dict[str, Any]:
+    settings = [("3-cycle", 3), ("runs of three", 2), ("sums of two", 3)]
+    return {
+        "streams": [
+            _run(name, prompt, 5, *lookahead_decode(oracle, prompt, 18, 5, ngram_n))
+            | {"ngram_n": ngram_n}
+            for name, ngram_n in settings
+            for oracle, prompt in [STREAMS[name]]
+        ]
+    }
+
+
+def pool_parity(payload: dict[str, Any]) -> dict[str, Any]:
+    """What pools of random texts answer for every token; every step of every run."""
+    generator = torch.Generator().manual_seed(6)
+    texts = [
+        torch.randint(4, (length,), generator=generator).tolist()
+        for length in (1, 2, 5, 12, 30)
+    ]
+    answers = []
+    for text in texts:
+        for ngram_n in (1, 2, 4):
+            pool = NgramPool(ngram_n)
+            pool.extend(text[: len(text) // 2])
+            pool.extend(text)
+            answers += [([text, ngram_n, key], pool.look_up(key)) for key in range(4)]
+    states = []
+    for run in payload["streams"]:
+        for index, record in enumerate(run["passes"]):
+            value = {"pass": index + 1, "poolSize": record["pool_size"]}
+            value |= {"hit": record["hit"] is not None, "nAccepted": record["n_accepted"]}
+            options = {"stream": run["name"], "step": 2 * index}
+            says = [record["key"], record["pool_size"], *(record["hit"] or [])]
+            states.append(state(options, options | value, says))
+            locked = record["n_verified"] - len(run["prompt"]) + record["n_accepted"]
+            options = {"stream": run["name"], "step": 2 * index + 1}
+            says = [record["n_accepted"], locked, len(record["guess"])]
+            states.append(state(options, options | value | {"locked": locked}, says))
+    return {
+        "functions": [function_cases("./ngram-pool.js", "lookUp", answers)],
+        "states": states,
+    }

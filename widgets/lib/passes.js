@@ -3,7 +3,8 @@
  * tokens, and a DecodingPass of specdec.lookahead for each pass.
  */
 
-const sameTokens = (a, b) => a.length === b.length && a.every((token, place) => token === b[place]);
+/** Whether two lists hold the same tokens. */
+export const sameTokens = (a, b) => a.length === b.length && a.every((token, place) => token === b[place]);
 
 /** 1 + the number of leading places where guess and answers agree, at most the block: so many answers are certain. */
 export function acceptedPrefixLength(guess, refined) {
@@ -14,6 +15,18 @@ export function acceptedPrefixLength(guess, refined) {
 export function leadingAgreement(guess, refined) {
   const parting = guess.findIndex((token, place) => token !== refined[place]);
   return parting < 0 ? guess.length : parting;
+}
+
+/** What the answers make of a guess: a kind of chip. */
+export function fateOfGuess({guess, refined}, place) {
+  const right = leadingAgreement(guess, refined);
+  if (place < right) return "accepted";
+  return place === right ? "rejected" : "discarded";
+}
+
+/** What becomes of an answer: a kind of chip. */
+export function fateOfAnswer({n_accepted: accepted}, place) {
+  return place < accepted ? "accepted" : "draft";
 }
 
 /** Tokens cut to a length, or filled up to it with their last one. */
