@@ -23,7 +23,18 @@ _MAC_APPS = (
 )
 
 # True once every OJS cell of a page has been drawn or has failed.
-CELLS_SETTLED = "() => [...document.querySelectorAll('[data-ojs]')].every(cell => cell.dataset.ojsState)"
+# A cell is drawn when it comes near to what the reader sees, so this walks to each; what hides one is opened.
+_DRAW_CELLS = """async (within) => {
+    const end = performance.now() + within;
+    for (const cell of document.querySelectorAll('[data-ojs]')) {
+        for (let fold = cell.closest('details'); fold; fold = fold.parentElement.closest('details')) fold.open = true;
+        const panel = cell.closest('[role=tabpanel][hidden]');
+        if (panel) document.getElementById(panel.getAttribute('aria-labelledby')).click();
+        cell.scrollIntoView({block: 'center'});
+        while (!cell.dataset.ojsState && performance.now() < end) await new Promise(requestAnimationFrame);
+    }
+    scrollTo(0, 0);
+}"""
 
 # A browser that is started by a test asks nobody for anything: no updates, no sync, no first-run pages.
 _LAUNCH_ARGUMENTS = [
@@ -55,6 +66,11 @@ def browsing(chromium):
         )
         yield browser
         browser.close()
+
+
+def draw_cells(page, within_milliseconds):
+    """Have every OJS cell of a page drawn, one after the other, for at most so long."""
+    page.evaluate(_DRAW_CELLS, within_milliseconds)
 
 
 @contextmanager

@@ -8,9 +8,10 @@ For looking at what one has changed. Pictures are of the whole page, from its fi
 import argparse
 from pathlib import Path
 
-from headless import CELLS_SETTLED, browsing, find_chromium, serving
+from headless import browsing, draw_cells, find_chromium, serving
 
 SITE = Path(__file__).resolve().parent.parent / "_site"
+DRAWN_WITHIN_MILLISECONDS = 15_000
 
 # width in CSS pixels, colour scheme, medium
 LOOKS = {
@@ -53,7 +54,7 @@ def main() -> None:
 def _take(browser, address: str, target: Path, width: int, theme: str, medium: str) -> None:
     page = browser.new_page(viewport={"width": width, "height": 1000}, color_scheme=theme)
     page.goto(address, wait_until="networkidle")
-    page.wait_for_function(CELLS_SETTLED)
+    draw_cells(page, DRAWN_WITHIN_MILLISECONDS)
     page.emulate_media(media=medium, color_scheme=theme)
     page.screenshot(path=target, full_page=True)
     page.close()

@@ -1,12 +1,10 @@
 """What must hold on every page of the site, as functions that return what is wrong; empty lists are good news."""
 
-import contextlib
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from axe_playwright_python.sync_playwright import Axe
-from headless import CELLS_SETTLED
-from playwright.sync_api import TimeoutError
+from headless import draw_cells
 
 SITE = Path(__file__).resolve().parents[2] / "_site"
 DRAWN_WITHIN_MILLISECONDS = 15_000
@@ -66,9 +64,8 @@ def everything_wrong_with(page, address: str) -> list[str]:
 
 
 def cells_not_ready(page) -> list[str]:
-    """Wait for every OJS cell to be drawn; return those that failed or never were."""
-    with contextlib.suppress(TimeoutError):  # what is missing then is named below
-        page.wait_for_function(CELLS_SETTLED, timeout=DRAWN_WITHIN_MILLISECONDS)
+    """Have every OJS cell drawn; return those that failed or never were."""
+    draw_cells(page, DRAWN_WITHIN_MILLISECONDS)
     return page.evaluate(
         """() => [...document.querySelectorAll('[data-ojs]')]
             .filter(cell => cell.dataset.ojsState !== 'ready')

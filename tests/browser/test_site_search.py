@@ -1,4 +1,4 @@
-"""Search: found by keyboard, pointer and finger, it leads to the section that holds the words, under the strict policy."""
+"""Search: opened by keyboard or button, it leads to the section that holds the words, under the strict policy."""
 
 import re
 

@@ -195,7 +195,8 @@ def test_ojs(page, site):
     assert "ojs-cell-3" not in page  # output: false leaves no place
     assert "<code>${code}</code>" in page
     assert "shown, not run" not in compiled
-    assert '<link rel="modulepreload" href="../widgets/lib/scale.js">' in page
+    assert '["../../widgets/bars.js","../../widgets/lib/scale.js"]' in compiled  # fetched together, when near
+    assert re.findall(r'<link rel="modulepreload" href="\.\./(\S+?)\.', page) == ["assets/ojs-runtime"]
 
 
 def test_widgets_and_notebook_are_copied(site):

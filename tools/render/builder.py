@@ -10,6 +10,7 @@ from pathlib import Path
 from . import pandoc
 from .checks import check_anchors, check_page
 from .errors import Problems
+from .heights import load_heights
 from .node import compile_pages, write_search_index
 from .nodes import plain_text
 from .pages import Chapter, Fragment, fill_not_found, fill_template, write_fragment
@@ -67,6 +68,7 @@ class _Build:
         self.say = say
         self.problems = Problems()
         self.project: Project = load_project(root)
+        self.heights = load_heights(root, self.problems)
         self.root = root
         self.out = Path(out).resolve() if out else root / self.project.output_dir
         self.cache = root / CACHE / f"{_hash(str(self.out))[:16]}.json"
@@ -81,8 +83,7 @@ class _Build:
         sources = [read_source(file, self.root, self.problems) for file in self.project.pages]
         chapters = _chapters(sources)
         structures = [
-            structure(source, chapter.number, self.problems)
-            for source, chapter in zip(sources, chapters, strict=True)
+            structure(source, chapter.number, self.problems) for source, chapter in zip(sources, chapters, strict=True)
         ]
         pages = self._resolve(structures)
         self.cited = sorted({key for page in pages for key in page.citations})
@@ -96,7 +97,7 @@ class _Build:
 
         for page in changed:
             self.records[page.file.id] = self._record(page, keys[page.file.id], ids[page.file.id], compiled)
-            self._write(page, fill_template(page, fragments[page.file.id], chapters, self.project, compiled))
+            self._write(page, self._fill(page, fragments[page.file.id], chapters, compiled))
         self.records = {page.file.id: self.records[page.file.id] for page in pages}
         self._finish(pages, chapters)
         return self.report
@@ -145,6 +146,7 @@ class _Build:
         content += [[asdict(item) for item in [*page.formulas, *page.page.ojs]], page.page.defined]
         content += [{path: hashlib.sha256(data).hexdigest() for path, data in page.page.media.items()}]
         content += [self.cited if page.file == self.references else str(self.references)]
+        content += [self.heights.get(page.file.id)]
         return content
 
     def _is_changed(self, page: Resolved, key: str) -> bool:
@@ -190,6 +192,9 @@ class _Build:
         folder = page.file.output.parent
         files += [str(folder / path) for path in page.page.media]
         return _Record(key, ids, files, inputs, compiled["assets"])
+
+    def _fill(self, page: Resolved, fragment: Fragment, chapters: list[Chapter], compiled: dict) -> str:
+        return fill_template(page, fragment, chapters, self.project, compiled, self.heights.get(page.file.id, {}))
 
     def _write(self, page: Resolved, html: str) -> None:
         self._put(str(page.file.output), html.encode())
@@ -286,4 +291,3 @@ def _hash(text: str) -> str:
 
 def _file_hash(path: Path) -> str | None:
     return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else None
-

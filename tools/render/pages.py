@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from . import pandoc
+from .heights import reserving_style
 from .nodes import attr, div, plain, plain_text, raw
 from .project import PageFile, Project
 from .resolve import Resolved
@@ -65,9 +66,7 @@ def write_fragment(page: Resolved, project: Project, references: PageFile | None
     blocks = [*front, *page.nodes]
     if page.file != references:
         blocks += [raw(_REFS_START), div(attr("refs"), []), raw(_REFS_END)]
-    written = pandoc.write(
-        blocks, project.bibliography, project.csl, cited if page.file == references else []
-    )
+    written = pandoc.write(blocks, project.bibliography, project.csl, cited if page.file == references else [])
     *front, content = written.split(_FRONT_END, len(_FRONT))
     if page.file != references:
         before, rest = content.split(_REFS_START, 1)
@@ -84,9 +83,9 @@ def _open_listing(match: re.Match) -> str:
 
 
 def fill_template(
-    page: Resolved, fragment: Fragment, chapters: list[Chapter], project: Project, compiled: dict
+    page: Resolved, fragment: Fragment, chapters: list[Chapter], project: Project, compiled: dict, heights: dict
 ) -> str:
-    """The whole page; `compiled` is the answer of `node.compile_pages`."""
+    """The whole page; `compiled` is the answer of `node.compile_pages`, `heights` those of the page's OJS cells."""
     formulas = compiled["math"][page.file.id]
     fragment = Fragment(**{key: _typeset(part, page, formulas) for key, part in vars(fragment).items()})
     this = next(chapter for chapter in chapters if chapter.file == page.file)
@@ -99,7 +98,7 @@ def fill_template(
         description=plain_text(page.front["description"]) or project.subtitle,
         page_id=page.file.id,
         fonts=[*_TEXT_FONTS, *(_MATH_FONTS if formulas else [])],
-        head_extra=_scripts(page.file, compiled),
+        head_extra=reserving_style(heights) + _scripts(page.file, compiled),
         sidebar=_sidebar(chapters, page.file),
         title_block=_title_block(page, fragment, this.number),
         content=fragment.content,
@@ -164,9 +163,8 @@ def _scripts(file: PageFile, compiled: dict) -> str:
     module = compiled["pages"].get(file.id)
     if not module:
         return ""
-    preloaded = [compiled["assets"]["runtime"], *module["imports"]]
-    lines = [f'<link rel="modulepreload" href="{file.root}{path}">' for path in preloaded]
-    return "\n".join([*lines, f'<script type="module" src="{file.root}{module["module"]}"></script>'])
+    runtime = f'<link rel="modulepreload" href="{file.root}{compiled["assets"]["runtime"]}">'
+    return f'{runtime}\n<script type="module" src="{file.root}{module["module"]}"></script>'
 
 
 def _sidebar(chapters: list[Chapter], current: PageFile | None, root: str | None = None) -> str:

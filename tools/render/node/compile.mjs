@@ -6,7 +6,7 @@
  *    math: [{tex, display, where}], root: "/abs/project", out: "/abs/project/_site"}
  * Response:
  *   {assets: {css, theme, site, runtime},                 paths below the site's root
- *    pages: {<id>: {module, imports: [path], files: [path]}},  modules to preload; files that cells attach
+ *    pages: {<id>: {module, imports: [path], files: [path]}},  modules that it may load; files that cells attach
  *    math: [html], errors: [{where, message}]}
  *
  * A page with an error has no entry in `pages`; a formula with one has null in `math`.
@@ -45,7 +45,7 @@ function preparePage(page, modules, runtime, errors) {
   const files = checkFiles(cells, page, modules, report);
   errors.push(...found);
   if (found.length) return null;
-  const code = compilePage(cells, page.base, modules.root, `../${path.basename(runtime)}`);
+  const code = compilePage(cells, page.base, modules, `../${path.basename(runtime)}`);
   return {code, imports: [...imports].sort(), files};
 }
 

@@ -47,7 +47,7 @@ async function compileBlocks(blocks, {defined = [], math = []} = {}) {
 async function record(code) {
   const calls = [];
   const recorder = new Proxy({}, {get: (_, method) => (...values) => calls.push([method, ...values])});
-  const body = code.replace(/^import .*\n.*openPage\(\);\n/, "");
+  const body = code.replace(/^import .*\n.*openPage\(import\.meta\.url\);\n/, "");
   await new Function("page", body)(recorder);
   return calls;
 }
@@ -85,11 +85,12 @@ test("await and yield make async functions and generators", async () => {
   assert.deepEqual([...yielded[4]()], [0, 1]);
 });
 
-test("an import becomes variables, and its modules are listed for preloading", async () => {
+test("an import becomes variables, and lists all that it loads", async () => {
   const {code, page, errors} = await compileBlocks(['import {bars, half as h, low, high} from "../widgets/bars.js"', "bars(h(2))"]);
   assert.deepEqual(errors, []);
   assert.deepEqual(page.imports, ["widgets/bars.js", "widgets/lib/scale.js"]);
-  assert.match(code, /\{"bars":"bars","h":"half","low":"low","high":"high"\}, \(\) => import\("\.\.\/\.\.\/widgets\/bars\.js"\)/);
+  assert.match(code, /\{"bars":"bars","h":"half","low":"low","high":"high"\}, \(\) => import\("\.\.\/\.\.\/widgets\/bars\.js"\), /);
+  assert.match(code, /, \["\.\.\/\.\.\/widgets\/bars\.js","\.\.\/\.\.\/widgets\/lib\/scale\.js"\]\);/);
 });
 
 test("an inline expression is one expression", async () => {

@@ -75,12 +75,13 @@ function rewriteReferences(cell, parameterOf) {
 }
 
 /** The statement that adds a cell to its page. */
-function compileCell(cell, place, urlOf) {
+function compileCell(cell, place, {urlOf, filesOf}) {
   const id = JSON.stringify(place);
   if (cell.body.type === "ImportDeclaration") {
     const {specifiers, source} = cell.body;
     const locals = Object.fromEntries(specifiers.map(({local, imported}) => [local.name, imported.name]));
-    return `page.importModule(${id}, ${JSON.stringify(locals)}, () => import(${JSON.stringify(urlOf(source.value))}));`;
+    const load = `() => import(${JSON.stringify(urlOf(source.value))})`;
+    return `page.importModule(${id}, ${JSON.stringify(locals)}, ${load}, ${JSON.stringify(filesOf(source.value))});`;
   }
   const {inputs, definition} = compileFunction(cell);
   const add = (method, name) => `page.${method}(${id}, ${JSON.stringify(name)}, ${JSON.stringify(inputs)}, ${definition});`;
@@ -107,11 +108,14 @@ export function parsePage(page, report) {
  * The source of a page's module, which stands in `assets/ojs/` of the site.
  * @param {{cell: object, place: string}[]} cells of `parsePage`
  * @param {string} base the page's source folder, relative to the root
- * @param {string} root absolute path of the project
+ * @param {Modules} modules of the project
  * @param {string} runtimeUrl the runtime bundle, relative to the module
  */
-export function compilePage(cells, base, root, runtimeUrl) {
-  const urlOf = (specifier) => `../../${resolveImport(specifier, base, root)}`;
-  const statements = cells.map(({cell, place}) => compileCell(cell, place, urlOf));
-  return [`import {openPage} from ${JSON.stringify(runtimeUrl)};`, "const page = openPage();", ...statements, ""].join("\n");
+export function compilePage(cells, base, modules, runtimeUrl) {
+  const fileOf = (specifier) => resolveImport(specifier, base, modules.root);
+  const urlOf = (specifier) => `../../${fileOf(specifier)}`;
+  const filesOf = (specifier) => [...modules.closureOf(fileOf(specifier))].map((file) => `../../${file}`);
+  const statements = cells.map(({cell, place}) => compileCell(cell, place, {urlOf, filesOf}));
+  const opening = [`import {openPage} from ${JSON.stringify(runtimeUrl)};`, "const page = openPage(import.meta.url);"];
+  return [...opening, ...statements, ""].join("\n");
 }
