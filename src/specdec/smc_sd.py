@@ -55,7 +55,7 @@ class SMCRound(TypedDict):
     lengths: list[int]  # (N,) tokens of each particle, context included
 
 
-class _Drafted(NamedTuple):
+class Drafted(NamedTuple):
     """What a round drew, before anything is made of it."""
 
     block: list[int]  # (K,)
@@ -112,14 +112,18 @@ def smc_sd_round(
     """
     particles = [list(particle) for particle in particles]
     _check_round(particles, weights, K, eta)
-    drafted = [_grow(particle, draft_step, target_step, K, rng) for particle in particles]
-    ancestors, log_weights, trace = _weigh(particles, _logs(weights), drafted, eta, rng)
-    return _grown(particles, drafted, ancestors), trace["weights"], trace
+    drafted = [
+        grow_particle(particle, draft_step, target_step, K, rng) for particle in particles
+    ]
+    ancestors, log_weights, trace = weigh_and_resample(
+        particles, _logs(weights), drafted, eta, rng
+    )
+    return extended(particles, drafted, ancestors), trace["weights"], trace
 
 
-def _grow(
+def grow_particle(
     particle: list[int], draft_step: ListStep, target_step: ListStep, K: int, rng: Chance
-) -> _Drafted:
+) -> Drafted:
     """Draw K tokens from the draft, note both models' probabilities, add a target token."""
     tokens, draft_probs, target_probs = list(particle), [], []
     for _ in range(K):
@@ -131,15 +135,15 @@ def _grow(
         target_probs.append(p[token].item())
         tokens = [*tokens, token]
     p = check_distribution(target_step(tokens), "target_step's distribution")
-    return _Drafted(
+    return Drafted(
         tokens[len(particle) :], draft_probs, target_probs, categorical(p, rng).item()
     )
 
 
-def _weigh(
+def weigh_and_resample(
     particles: list[list[int]],
     log_weights: list[float],
-    drafted: list[_Drafted],
+    drafted: list[Drafted],
     eta: float,
     rng: Chance,
 ) -> tuple[list[int] | None, list[float], SMCRound]:
@@ -174,8 +178,8 @@ def _weigh(
     return ancestors, log_weights, trace
 
 
-def _grown(
-    particles: list[list[int]], drafted: list[_Drafted], ancestors: list[int] | None
+def extended(
+    particles: list[list[int]], drafted: list[Drafted], ancestors: list[int] | None
 ) -> list[list[int]]:
     """The particles after the round: those that were copied, or all as they are."""
     grown = [
@@ -221,10 +225,13 @@ def smc_sd_decode(
     trace: list[SMCRound] = []
     for _ in range(_rounds(max_new_tokens, K)):
         drafted = [
-            _grow(particle, draft_step, target_step, K, rng) for particle in particles
+            grow_particle(particle, draft_step, target_step, K, rng)
+            for particle in particles
         ]
-        ancestors, log_weights, record = _weigh(particles, log_weights, drafted, eta, rng)
-        particles = _grown(particles, drafted, ancestors)
+        ancestors, log_weights, record = weigh_and_resample(
+            particles, log_weights, drafted, eta, rng
+        )
+        particles = extended(particles, drafted, ancestors)
         trace.append(record)
     answer = particles[categorical(_normalised(log_weights), rng).item()]
     return answer[: len(prompt) + max_new_tokens], trace
@@ -271,11 +278,11 @@ def smc_sd_decode_models(
     trace: list[SMCRound] = []
     with evaluating(draft), evaluating(target), torch.no_grad():
         for _ in range(n_rounds):
-            drafted = _grow_batch(tokens, *models, K, rng)
-            ancestors, log_weights, record = _weigh(
+            drafted = grow_batch(tokens, *models, K, rng)
+            ancestors, log_weights, record = weigh_and_resample(
                 tokens.tolist(), log_weights, drafted, eta, rng
             )
-            tokens = torch.tensor(_grown(tokens.tolist(), drafted, ancestors))
+            tokens = torch.tensor(extended(tokens.tolist(), drafted, ancestors))
             if ancestors is not None:
                 for model in models:
                     model.cache.reorder(ancestors)
@@ -295,10 +302,10 @@ class _CachedModel:
         return torch.softmax(self.model(tokens[:, self.cache.length :], self.cache), dim=-1)
 
 
-def _grow_batch(
+def grow_batch(
     tokens: Tensor, draft: _CachedModel, target: _CachedModel, K: int, rng: Chance
-) -> list[_Drafted]:
-    """What :func:`_grow` does, for all particles (N, T) at once."""
+) -> list[Drafted]:
+    """What :func:`grow_particle` does, for all particles (N, T) at once."""
     length, draft_probs = tokens.shape[1], []
     for _ in range(K):
         rows = draft.probs(tokens)[:, -1]  # (N, V)
@@ -310,7 +317,7 @@ def _grow_batch(
     target_probs = rows[:, :-1].gather(2, blocks[:, :, None])[:, :, 0]  # (N, K)
     extra_tokens = _draw_each(rows[:, -1], rng)[:, 0]  # (N,)
     return [
-        _Drafted(block, [probs[n] for probs in draft_probs], p, extra)
+        Drafted(block, [probs[n] for probs in draft_probs], p, extra)
         for n, (block, p, extra) in enumerate(
             zip(blocks.tolist(), target_probs.tolist(), extra_tokens.tolist(), strict=True)
         )
@@ -437,8 +444,7 @@ def smc_sd_speedup(K: int, rho: float) -> float:
 def self_normalised_law(p: Tensor, q: Tensor, N: int) -> list[float]:
     """E[p̂_N(x)], exactly: the law of an answer drawn by weight from N particles.
 
-    p̂_N(x) = Σ_n w̄_n 1{x_n = x}. Particles that drew the same count together, so the sum runs over how many drew each
-    block, not over all V^N outcomes.
+    p̂_N(x) = Σ_n w̄_n 1{x_n = x}, the particles' blocks drawn from q and weighted by p/q.
 
     Args:
         p, q: (V,) laws of a block under the target and the draft.
@@ -448,34 +454,41 @@ def self_normalised_law(p: Tensor, q: Tensor, N: int) -> list[float]:
         (V,) probabilities.
 
     Raises:
-        ValueError: not distributions over one vocabulary, ``N`` below 1, or particles can all be dead.
+        ValueError: not distributions over one vocabulary, ``N`` below 1, or particles that can all be dead.
+    """
+    law = torch.zeros(len(p), dtype=torch.float64)
+    for probability, estimate in _estimates(p, q, N):
+        law += probability * estimate
+    return law.tolist()
+
+
+def self_normalised_squared_error(p: Tensor, q: Tensor, N: int) -> list[float]:
+    """E[(p̂_N(x) − p(x))²], exactly; arguments and errors as in :func:`self_normalised_law`."""
+    error = torch.zeros(len(p), dtype=torch.float64)
+    for probability, estimate in _estimates(p, q, N):
+        error += probability * (estimate - p.double()) ** 2
+    return error.tolist()
+
+
+def _estimates(p: Tensor, q: Tensor, N: int) -> Iterator[tuple[float, Tensor]]:
+    """Every possible p̂_N (V,) with its probability.
+
+    Particles that drew the same block count together: one outcome for each way to share N particles among the V
+    blocks, not V^N.
     """
     check_same_vocabulary(check_distribution(p, "p"), check_distribution(q, "q"))
     check_at_least(N, 1, "N")
     if bool(((q > 0) & (p == 0)).any()):
         raise ValueError("p must be positive wherever q is: else every particle may die")
-    weights = torch.where(q > 0, p / q, 0.0).tolist()
-    log_q = [math.log(prob) if prob > 0 else -math.inf for prob in q.tolist()]
-    law = [0.0] * len(weights)
-    for counts in _compositions(N, len(weights)):
-        if any(
-            count and log == -math.inf for count, log in zip(counts, log_q, strict=True)
-        ):
-            continue
-        probability = math.exp(
-            math.lgamma(N + 1)
-            + sum(
-                count * log - math.lgamma(count + 1)
-                for count, log in zip(counts, log_q, strict=True)
-                if count
-            )
-        )
-        masses = [count * weight for count, weight in zip(counts, weights, strict=True)]
-        total = sum(masses)
-        law = [
-            old + probability * mass / total for old, mass in zip(law, masses, strict=True)
-        ]
-    return law
+    drawable = (q > 0).nonzero()[:, 0]
+    log_q, weights = q[drawable].double().log(), (p[drawable] / q[drawable]).double()
+    for shares in _compositions(N, len(drawable)):
+        counts = torch.tensor(shares, dtype=torch.float64)
+        log_ways = math.lgamma(N + 1) - torch.lgamma(counts + 1).sum()
+        masses = counts * weights
+        estimate = torch.zeros(len(p), dtype=torch.float64)
+        estimate[drawable] = masses / masses.sum()
+        yield math.exp(log_ways + counts @ log_q), estimate
 
 
 def _compositions(total: int, parts: int) -> Iterator[tuple[int, ...]]:

@@ -1,10 +1,13 @@
 """SMC-SD's law, exactly: known values, two exact anchors, the bias and its bound; and what happens at the edges."""
 
 import itertools
+import json
 import math
+import re
 from collections import defaultdict
 from fractions import Fraction
 from functools import cache
+from pathlib import Path
 
 import pytest
 import torch
@@ -13,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from specdec import smc_sd
+from specdec.book.exercises_smc_sd import ESS, FIRST_FIRE, LOG_WEIGHTS, TWO_PARTICLES
 from specdec.enumeration import autoregressive_law, law_distance, output_law
 from specdec.generation import model_step
 from specdec.smc_sd import (
@@ -22,6 +26,7 @@ from specdec.smc_sd import (
     effective_sample_size,
     first_order_squared_error,
     self_normalised_law,
+    self_normalised_squared_error,
     smc_sd_decode,
     smc_sd_decode_models,
     smc_sd_round,
@@ -267,13 +272,13 @@ class TestNegativeControls:
         assert _distance_from_the_definition() > 1e-4
 
     def test_weights_kept_after_resampling(self, monkeypatch):
-        real = smc_sd._weigh
+        real = smc_sd.weigh_and_resample
 
         def kept(*arguments):
             ancestors, _, trace = real(*arguments)
             return ancestors, smc_sd._logs(trace["scored_weights"]), trace
 
-        monkeypatch.setattr(smc_sd, "_weigh", kept)
+        monkeypatch.setattr(smc_sd, "weigh_and_resample", kept)
         assert _distance_from_the_definition() > 1e-3
 
     def test_never_resampling(self, monkeypatch):
@@ -310,6 +315,35 @@ def test_bias_is_within_the_bound(seed, vocab_size, n):
     assert sum(law) == pytest.approx(1, abs=1e-9)
     distance = 0.5 * sum(abs(mass - x) for mass, x in zip(law, p.tolist(), strict=True))
     assert distance <= 2 * math.sqrt(chi2 * (1 + chi2)) / n + 1e-12
+
+
+@settings(max_examples=100, deadline=None)
+@given(seed=st.integers(0, 10**6), vocab_size=st.integers(2, 3), n=st.integers(1, 12))
+def test_squared_error_is_within_the_bound(seed, vocab_size, n):
+    generator = seeded(seed)
+    p, q = (
+        torch.softmax(2 * torch.randn(vocab_size, generator=generator).double(), 0)
+        for _ in range(2)
+    )
+    errors = self_normalised_squared_error(p, q, n)
+    assert all(0 <= error <= 4 * (1 + chi_squared(p, q)) / n for error in errors)
+    floor = self_normalised_squared_error(p, p, n)
+    assert floor == pytest.approx((p * (1 - p) / n).tolist(), abs=1e-12)
+
+
+def test_squared_error_of_two_particles_by_hand():
+    # both on token 0: 9/16, p̂(0) = 1; both on 1: 1/16, p̂(0) = 0; else w̄ = (1/4, 3/4)
+    expected = 9 / 16 * 0.25 + 1 / 16 * 0.25 + 6 / 16 * 0.0625
+    error = self_normalised_squared_error(HALF, SKEWED, 2)
+    assert error == pytest.approx([expected] * 2, abs=1e-12)
+
+
+def test_squared_error_tends_to_its_first_order():
+    for n in (64, 128):
+        error = sum(self_normalised_squared_error(HALF, SKEWED, n))
+        assert error * n == pytest.approx(
+            first_order_squared_error(HALF, SKEWED, 1), rel=0.05
+        )
 
 
 def test_bias_halves_when_the_particles_double():
@@ -676,3 +710,66 @@ def _round(particles, weights):
     return smc_sd_round(
         particles, weights, lambda _: SKEWED, lambda _: HALF, 1, 1, seeded(0)
     )
+
+
+CHAPTER = Path(__file__).parents[2] / "chapters" / "08-smc-sd.ipynb"
+
+
+def _chapter_payload(name):
+    for cell in json.loads(CHAPTER.read_text(encoding="utf-8"))["cells"]:
+        for output in cell.get("outputs", []):
+            html = "".join(output.get("data", {}).get("text/html", ""))
+            match = re.fullmatch(r'<script type="ojs-define">(.*)</script>', html)
+            for entry in json.loads(match[1])["contents"] if match else []:
+                if entry["name"] == name:
+                    return entry["value"]
+    raise AssertionError(f"the chapter hands no {name} to its page")
+
+
+class TestChapterSaysWhatItShows:
+    """What the prose claims, held against the data that the chapter hands to its page."""
+
+    def test_recorded_rounds(self):
+        recorded = _chapter_payload("smc_rounds")
+        n, grown = recorded["n_particles"], recorded["K"] + 1
+        assert [record["resampled"] for record in recorded["rounds"]][:2] == [False, True]
+        for record in recorded["rounds"]:
+            assert len(record["contexts"]) == len(record["draft_blocks"]) == n
+            assert set(record["lengths"]) == {len(record["contexts"][0]) + grown}
+            best = max(range(n), key=lambda i: record["scored_weights"][i])
+            if record["resampled"]:
+                copies = [record["ancestors"].count(i) for i in range(n)]
+                assert copies[best] == max(copies) > 1 and min(copies) == 0
+        assert len(recorded["answer"]) == 1 + grown * len(recorded["rounds"])
+
+    def test_divergence_dial(self):
+        rows = _chapter_payload("divergence")["rows"]
+        for former, latter in itertools.pairwise(rows):
+            assert former["sd_tokens_per_pass"] > latter["sd_tokens_per_pass"]
+            assert former["chi2_block"] < latter["chi2_block"]
+            assert former["ess"] > latter["ess"]
+        assert {row["smc_tokens_per_pass"] for row in rows} == {5}
+        assert len({row["sampling_floor"] for row in rows}) == 1
+        middle, slight, far = rows[5], rows[1], rows[10]
+        assert middle["sampling_floor"] > 0.8 * middle["squared_error"]
+        assert slight["predicted_squared_error"] < slight["sampling_floor"]
+        assert far["squared_error"] < 4 * (1 + far["chi2_block"]) / far["n_particles"] / 3
+        for row in rows:
+            predicted = row["predicted_squared_error"]
+            assert row["squared_error"] == pytest.approx(predicted, rel=0.05)
+        halved = [row["ess"] < row["n_particles"] / 2 for row in rows]
+        assert halved == [row["chi2_block"] > 1 for row in rows]
+
+
+@pytest.mark.parametrize(
+    ("exercise", "wrong"),
+    [
+        (ESS, lambda weights: 1 / sum(weight**2 for weight in weights)),
+        (LOG_WEIGHTS, lambda logs: [math.exp(x) / sum(map(math.exp, logs)) for x in logs]),
+        (TWO_PARTICLES, lambda p0, q0: p0),
+        (FIRST_FIRE, lambda p, K: 0.7),
+    ],
+)
+def test_exercises_refuse_the_obvious_mistake(exercise, wrong):
+    """That the solutions pass is in the chapter's outputs."""
+    assert not exercise.passes(wrong) and not exercise.passes(lambda *_: None)
