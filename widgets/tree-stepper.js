@@ -97,7 +97,8 @@ const CSS = `
   .widget-tree-stepper .tree-controls { display: flex; flex-wrap: wrap; gap: .5rem 1.5rem; align-items: end; }
   .widget-tree-stepper .tree-controls .widget-stepper { flex: 1 1 18rem; }
   .widget-tree-stepper .tree-drawn { margin-top: .75rem; }
-  .widget-tree-stepper .tree-node { display: flex; gap: .125rem; align-items: center; max-width: 100%; }
+  .widget-tree-stepper .widget-tree-place { max-width: none; }
+  .widget-tree-stepper .tree-node { display: flex; gap: .125rem; align-items: center; }
   .widget-tree-stepper .tree-next { color: var(--role-target); font-size: .75rem; white-space: nowrap; background: var(--widget-paper); }
   .widget-tree-stepper .tree-next-bonus { color: var(--role-correction); font-weight: 700; }
   .widget-tree-stepper .tree-awaited { width: .375rem; height: .375rem; border-radius: 50%; background: var(--widget-line); }
@@ -162,6 +163,7 @@ export function treeStepper({labels, rounds}, {round = 0, step = 0, choose = "Tr
     const record = rounds[roundChoice.value];
     const {kind} = roundSteps(record)[steps.value];
     fillTree(tree, record, steps.value, labels);
+    tree.follow();
     rows.replaceChildren(...outputRows(record, progressAt(record, steps.value), labels));
     frame.show(
       {
@@ -191,7 +193,7 @@ export function treeStepper({labels, rounds}, {round = 0, step = 0, choose = "Tr
 /** Room for a chip and the target's token beside it, in rem. */
 function columnWidth(labels) {
   const longest = Math.max(...labels.map((label) => label.length));
-  return Math.min(8, 2 + 0.9 * longest);
+  return Math.min(9, 2.25 + longest);
 }
 
 /** Each place gets what is known of it: the guess, what the target says after it, its fate. */

@@ -22,8 +22,8 @@ const CSS = `
  * @param {number[]} parents see trees.js
  * @param {{label: string, inSight: string, rowHeight?: number, leastColumn?: number}} options `label` names the tree
  *   where it has to be scrolled, `inSight` is a selector of what is in its middle then; lengths in rem
- * @returns {{element: HTMLElement, root: HTMLElement, nodes: HTMLElement[], edges: SVGPathElement[]}} `edges[i]` leads
- *   to `nodes[i]`
+ * @returns {{element: HTMLElement, root: HTMLElement, nodes: HTMLElement[], edges: SVGPathElement[], follow: () => void}}
+ *   `edges[i]` leads to `nodes[i]`; `follow` scrolls to what is now to be in sight
  */
 export function treeDrawing(parents, {label, inSight, rowHeight = 2, leastColumn = 2.5}) {
   addStyles("tree", CSS);
@@ -53,6 +53,7 @@ export function treeDrawing(parents, {label, inSight, rowHeight = 2, leastColumn
     <svg viewBox=${`0 0 ${columns} ${height}`} preserveAspectRatio="none" aria-hidden="true">${edges}</svg>
     ${root}${nodes}</div>`;
   const element = scrollRegion(label, inSight);
-  element.show(tree);
-  return {element, root, nodes, edges};
+  const follow = () => element.show(tree);
+  follow();
+  return {element, root, nodes, edges, follow};
 }
