@@ -100,5 +100,5 @@
   }
 
   const shift = () => shifts.reduce((sum, {value}) => sum + value, 0);
-  window.instruments = {shifts, shift, firstCellDrawn, read, rooms, effectOf};
+  window.instruments = {shifts, shift, painted, firstCellDrawn, read, rooms, effectOf};
 })();

@@ -48,21 +48,32 @@ COMPRESSED = {"text", "style", "script"}
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--record", action="store_true", help="write bench/records/site.json")
-    parser.add_argument("--heights", action="store_true", help="write bench/records/heights.json and nothing else")
+    parser.add_argument(
+        "--record", action="store_true", help="write bench/records/site.json"
+    )
+    parser.add_argument(
+        "--heights",
+        action="store_true",
+        help="write bench/records/heights.json and nothing else",
+    )
     options = parser.parse_args()
     chromium = find_chromium()
     pages = sorted(path for path in SITE.rglob("*.html") if "widgets" not in path.parts)
     if chromium is None or not pages:
         parser.error("needs Chromium on the PATH and a built site (make book)")
     with serving(SITE) as address, browsing(chromium) as browser:
-        bench = Bench(browser, address, [path.relative_to(SITE).as_posix() for path in pages])
+        bench = Bench(
+            browser, address, [path.relative_to(SITE).as_posix() for path in pages]
+        )
         if options.heights:
             write_record("heights.json", {"pages": bench.heights()})
             return
         results = bench.measure()
     if options.record:
-        write_record("site.json", {"machine": machine(browser_version=bench.version), "pages": results})
+        write_record(
+            "site.json",
+            {"machine": machine(browser_version=bench.version), "pages": results},
+        )
 
 
 class Bench:
@@ -75,10 +86,18 @@ class Bench:
         self.version = browser.version
 
     @contextmanager
-    def open(self, path: str, size: tuple[int, int], fragment: str = "", prepare=lambda page: None):
+    def open(
+        self,
+        path: str,
+        size: tuple[int, int],
+        fragment: str = "",
+        prepare=lambda page: None,
+    ):
         """A page in a browser that has never seen the site; `prepare` is called before it is asked for."""
         width, height = size
-        context = self.browser.new_context(viewport={"width": width, "height": height}, reduced_motion="reduce")
+        context = self.browser.new_context(
+            viewport={"width": width, "height": height}, reduced_motion="reduce"
+        )
         page = context.new_page()
         page.add_init_script(path=INSTRUMENTS)
         prepare(page)
@@ -96,7 +115,9 @@ class Bench:
                 "first_load": self.weight(path, whole=False),
                 "whole_page": self.weight(path, whole=True),
                 "interactive_milliseconds": self.interactive(path, first_cell),
-                "layout_shift": {name: self.shift(path, size) for name, size in VIEWPORTS.items()},
+                "layout_shift": {
+                    name: self.shift(path, size) for name, size in VIEWPORTS.items()
+                },
                 "sliders": self.sliders(path) if first_cell else [],
             }
             show(results[path])
@@ -124,20 +145,22 @@ class Bench:
             if whole:
                 draw_cells(page, DRAWN_WITHIN_MILLISECONDS)
                 page.wait_for_load_state("networkidle")
-            raw, sent = Counter(), Counter()
-            for response in responses:
-                if urlsplit(response.url).scheme == "data":
-                    continue
-                kind = KINDS.get(Path(urlsplit(response.url).path).suffix, "other")
-                body = response.body()
-                raw[kind] += len(body)
-                sent[kind] += len(gzip.compress(body, 6)) if kind in COMPRESSED else len(body)
-            requests = len([response for response in responses if urlsplit(response.url).scheme != "data"])
+            files = {
+                response.url: response.body()
+                for response in responses
+                if response.url.startswith("http")
+            }
+        raw, sent = Counter(), Counter()
+        for url, body in files.items():
+            kind = KINDS.get(Path(urlsplit(url).path).suffix, "other")
+            raw[kind] += len(body)
+            sent[kind] += len(gzip.compress(body, 6)) if kind in COMPRESSED else len(body)
+        by_kind = {kind: round(size / 1000, 1) for kind, size in sent.most_common()}
         return {
-            "requests": requests,
+            "requests": len(files),
             "kilobytes": round(sent.total() / 1000, 1),
             "kilobytes_raw": round(raw.total() / 1000, 1),
-            "kilobytes_by_kind": {kind: round(size / 1000, 1) for kind, size in sent.most_common()},
+            "kilobytes_by_kind": by_kind,
         }
 
     def interactive(self, path: str, first_cell: str | None) -> float:
@@ -147,7 +170,9 @@ class Bench:
             with self.open(path, VIEWPORTS["laptop"], first_cell or "") as page:
                 page.wait_for_load_state("load")
                 drawn = page.evaluate("() => instruments.firstCellDrawn()")
-                wired = page.evaluate("() => performance.getEntriesByType('navigation')[0].domContentLoadedEventEnd")
+                wired = page.evaluate(
+                    "() => performance.getEntriesByType('navigation')[0].domContentLoadedEventEnd"
+                )
                 times.append(drawn or wired)
         return round(statistics.median(times))
 
@@ -173,7 +198,9 @@ class Bench:
         effects = []
         slider.focus()
         for move in range(MOVES):
-            pending = page.evaluate_handle("slider => ({effect: instruments.effectOf(slider)})", slider)
+            pending = page.evaluate_handle(
+                "slider => ({effect: instruments.effectOf(slider)})", slider
+            )
             page.keyboard.press(("Home", "ArrowRight", "End", "ArrowLeft")[move % 4])
             effect = pending.evaluate("({effect}) => effect")
             effects += [effect] if effect else []
@@ -198,7 +225,9 @@ class Bench:
                     page.set_viewport_size({"width": width, "height": 900})
                     page.wait_for_timeout(REDRAWN_AFTER_MILLISECONDS)
                     for place, height in page.evaluate("() => instruments.rooms()").items():
-                        found.setdefault(page_id, {}).setdefault(place, {})[str(width)] = height
+                        found.setdefault(page_id, {}).setdefault(place, {})[str(width)] = (
+                            height
+                        )
         return {page_id: places for page_id, places in sorted(found.items())}
 
 
@@ -206,14 +235,19 @@ def show(result: dict) -> None:
     """Print a page's figures, each with its bar where it has one."""
     for name in ("first_load", "whole_page"):
         weight = result[name]
-        kinds = ", ".join(f"{kind} {size}" for kind, size in weight["kilobytes_by_kind"].items())
+        kinds = ", ".join(
+            f"{kind} {size}" for kind, size in weight["kilobytes_by_kind"].items()
+        )
         print(
             f"  {name.replace('_', ' '):<12} {weight['requests']} requests, {weight['kilobytes']} kB gzip"
             f"{over(weight['kilobytes'], 'kilobytes')}: {kinds}; {weight['kilobytes_raw']} kB raw"
         )
     milliseconds = result["interactive_milliseconds"]
     print(f"  {'interactive':<12} {milliseconds} ms{over(milliseconds, 'interactive')}")
-    shifts = ", ".join(f"{name} {shift}{over(shift, 'shift')}" for name, shift in result["layout_shift"].items())
+    shifts = ", ".join(
+        f"{name} {shift}{over(shift, 'shift')}"
+        for name, shift in result["layout_shift"].items()
+    )
     print(f"  {'moved':<12} {shifts}")
     for slider in result["sliders"]:
         timing = f"p50 {slider['p50']:>6} ms  p95 {slider['p95']:>6} ms{over(slider['p95'], 'p95')}"
@@ -226,13 +260,20 @@ def over(value: float, bar: str) -> str:
 
 
 def machine(**more: str) -> dict:
-    return {"processors": os.cpu_count(), "architecture": platform.machine(), "system": platform.system(), **more}
+    return {
+        "processors": os.cpu_count(),
+        "architecture": platform.machine(),
+        "system": platform.system(),
+        **more,
+    }
 
 
 def write_record(name: str, content: dict) -> None:
     RECORDS.mkdir(parents=True, exist_ok=True)
     record = {"date": datetime.now(UTC).date().isoformat(), **content}
-    (RECORDS / name).write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    (RECORDS / name).write_text(
+        json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
+    )
     print(f"\nwritten: bench/records/{name}")
 
 

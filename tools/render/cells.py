@@ -211,7 +211,10 @@ def _image(page: "Structure", name: str, mime: str, output: dict, options: dict)
     page.media[path] = data
     width, height = image_size(data) or ("", "")
     size = {"width": width, "height": height} | output.get("metadata", {}).get(mime, {})
-    return raw(tag("img", src=path, alt=alternative, width=str(size["width"]), height=str(size["height"])))
+    # What stands in for a widget on paper is hidden on screen, and should not be fetched for it.
+    loading = "lazy" if "widget-static" in options.get("classes", "").split() else ""
+    sides = {name: str(size[name]) for name in ("width", "height")}
+    return raw(tag("img", src=path, alt=alternative, **sides, loading=loading))
 
 
 def _is_bridge(output: dict) -> bool:
