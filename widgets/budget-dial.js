@@ -5,6 +5,7 @@ import {checkExpanded, keptNodes, rerankOrder, valueMass} from "./lib/draft-valu
 import {count} from "./lib/formats.js";
 import {onInput, widgetFrame} from "./lib/frame.js";
 import {choice, range} from "./lib/inputs.js";
+import {columns, controlRow, part} from "./lib/layout.js";
 import {legend} from "./lib/legend.js";
 import {keyMark, plot, responsive} from "./lib/plot.js";
 import {addStyles} from "./lib/styles.js";
@@ -56,9 +57,6 @@ export function describeBudget(tree, {budget, dynamicNodes, fixedNodes, dynamicM
 }
 
 const CSS = `
-  .widget-budget .budget-controls { display: grid; grid-template-columns: minmax(0, 1fr); gap: .5rem 1.5rem; }
-  .widget-budget .budget-parts { display: grid; grid-template-columns: minmax(0, 1fr); gap: .75rem 1.5rem; margin-top: .75rem; }
-  .widget-budget .budget-title { font-weight: 600; }
   .widget-budget .budget-node {
     position: relative; display: flex; align-items: center; justify-content: center; width: 1.25rem; height: 1.25rem;
     font: .6875rem/1 ui-monospace, "SF Mono", Menlo, Consolas, "Liberation Mono", monospace; background: var(--widget-paper);
@@ -71,9 +69,6 @@ const CSS = `
   }
   .widget-budget .budget-sample { display: inline-flex; width: .875rem; height: .875rem; vertical-align: -.125em; }
   .widget-budget .widget-tree path.budget-dynamic { stroke: var(--role-accepted); stroke-width: 2px; }
-  @container (min-width: 34rem) {
-    .widget-budget .budget-controls, .widget-budget .budget-parts { grid-template-columns: repeat(2, minmax(0, 1fr)); }
-  }
 `;
 
 /**
@@ -92,17 +87,19 @@ export function budgetDial({trees, labels}, options = {}) {
   const start = {tree: names[0], budget: Math.min(8, ...sizes), ...options};
   const name = (token) => (labels ? labels[token] : String(token));
   const treeChoice = choice(names, {label: "Context", value: start.tree});
-  const dial = range([1, Math.max(...sizes)], {label: "budget, nodes to verify", name: "budget, nodes to verify", value: start.budget, step: 1});
+  const dial = range([1, Math.max(...sizes)], {
+    label: "budget, nodes to verify",
+    name: "budget, nodes to verify",
+    value: start.budget,
+    step: 1
+  });
   const current = () => trees[names.indexOf(treeChoice.value)];
   const curves = responsive((width) => drawCurves(width, current(), frame.root.value));
   const drawn = html`<div>`;
   let drawing = null;
   const arrange = (sentence) => [
-    html`<div class="budget-controls">${names.length > 1 ? treeChoice : ""}${dial}</div>`,
-    html`<div class="budget-parts">
-      <div><div class="budget-title">The expanded tree</div>${drawn}</div>
-      <div><div class="budget-title">Value of the nodes verified</div>${curves}</div>
-    </div>`,
+    controlRow(names.length > 1 ? treeChoice : "", dial),
+    columns(part("The expanded tree", drawn), part("Value of the nodes verified", curves)),
     legend([
       [html`<span class="budget-node budget-sample budget-dynamic">`, "in the dynamic tree: the best"],
       [html`<span class="budget-node budget-sample budget-fixed">`, "in the fixed tree: layer by layer"],
@@ -120,7 +117,12 @@ export function budgetDial({trees, labels}, options = {}) {
   });
 
   function open() {
-    drawing = treeDrawing(current().parents, {label: "Expanded tree", inSight: ".budget-dynamic", rowHeight: 1.5, leastColumn: 2.25});
+    drawing = treeDrawing(current().parents, {
+      label: "Expanded tree",
+      inSight: ".budget-dynamic",
+      rowHeight: 1.5,
+      leastColumn: 2.25
+    });
     drawn.replaceChildren(drawing.element);
     update();
   }
@@ -148,7 +150,9 @@ export function budgetDial({trees, labels}, options = {}) {
 function fillTree({root, nodes, edges}, tree, {dynamicNodes, fixedNodes}, name) {
   root.replaceChildren(html`<span class="budget-root">text</span>`);
   nodes.forEach((element, node) => {
-    const looks = [dynamicNodes.includes(node) && "budget-dynamic", fixedNodes.includes(node) && "budget-fixed"].filter(Boolean);
+    const looks = [dynamicNodes.includes(node) && "budget-dynamic", fixedNodes.includes(node) && "budget-fixed"].filter(
+      Boolean
+    );
     element.replaceChildren(html`<span class=${["budget-node", ...looks].join(" ")}>${name(tree.tokens[node])}</span>`);
     edges[node].setAttribute("class", looks[0] === "budget-dynamic" ? "budget-dynamic" : "");
   });
@@ -158,8 +162,26 @@ function drawCurves(width, tree, {budget, dynamicMass, fixedMass}) {
   const {dynamic, fixed} = massCurves(tree);
   const share = budget / tree.values.length;
   const series = [
-    {curve: dynamic, here: dynamicMass, colour: "accepted", symbol: "circle", name: "dynamic", recorded: "dynamic_value_mass", dy: -14, side: share > 0.3 ? "end" : "start"},
-    {curve: fixed, here: fixedMass, colour: "draft", symbol: "square", name: "fixed", recorded: "fixed_value_mass", dy: 16, side: share > 0.7 ? "end" : "start"}
+    {
+      curve: dynamic,
+      here: dynamicMass,
+      colour: "accepted",
+      symbol: "circle",
+      name: "dynamic",
+      recorded: "dynamic_value_mass",
+      dy: -14,
+      side: share > 0.3 ? "end" : "start"
+    },
+    {
+      curve: fixed,
+      here: fixedMass,
+      colour: "draft",
+      symbol: "square",
+      name: "fixed",
+      recorded: "fixed_value_mass",
+      dy: 16,
+      side: share > 0.7 ? "end" : "start"
+    }
   ];
   const [total] = dynamic.slice(-1);
   return plot({
@@ -170,14 +192,35 @@ function drawCurves(width, tree, {budget, dynamicMass, fixedMass}) {
     marginRight: 8,
     marginTop: 18,
     marginBottom: 34,
-    x: {domain: [0, tree.values.length], inset: 4, label: "nodes verified, m", labelAnchor: "center", labelArrow: "none", ticks: 6, tickFormat: "d"},
+    x: {
+      domain: [0, tree.values.length],
+      inset: 4,
+      label: "nodes verified, m",
+      labelAnchor: "center",
+      labelArrow: "none",
+      ticks: 6,
+      tickFormat: "d"
+    },
     y: {domain: [0, total * 1.15], ticks: 5, grid: true, label: null},
     marks: [
       Plot.ruleX([budget], {stroke: role("target"), strokeOpacity: 0.4}),
       ...series.flatMap(({curve, here, colour, symbol, name, recorded, dy, side}) => [
-        Plot.line(curve, {x: (_, index) => index + 1, y: (mass) => mass, stroke: role(colour), strokeWidth: 1.5, strokeDasharray: symbol === "square" ? "6,3" : "none"}),
+        Plot.line(curve, {
+          x: (_, index) => index + 1,
+          y: (mass) => mass,
+          stroke: role(colour),
+          strokeWidth: 1.5,
+          strokeDasharray: symbol === "square" ? "6,3" : "none"
+        }),
         Plot.dot(tree.budgets, {x: "keep_m", y: recorded, r: 4, stroke: role("muted")}),
-        Plot.dot([here], {x: budget, y: (mass) => mass, symbol, r: 5.5, fill: role(colour), stroke: "var(--widget-paper)"}),
+        Plot.dot([here], {
+          x: budget,
+          y: (mass) => mass,
+          symbol,
+          r: 5.5,
+          fill: role(colour),
+          stroke: "var(--widget-paper)"
+        }),
         Plot.text([here], {
           x: budget,
           y: (mass) => mass,

@@ -1,15 +1,18 @@
-import {Plot, html} from "./vendor/observable.js";
+import {Plot} from "./vendor/observable.js";
 import {integer, oneOf} from "./lib/address.js";
 import {role} from "./lib/colours.js";
 import {grouped, probability, signed} from "./lib/formats.js";
 import {onInput, widgetFrame} from "./lib/frame.js";
 import {choice, levels} from "./lib/inputs.js";
+import {controlRow, part} from "./lib/layout.js";
 import {legend} from "./lib/legend.js";
 import {keyMark, note, plot, responsive} from "./lib/plot.js";
-import {addStyles} from "./lib/styles.js";
 
 /** What a guess can be held against, as specdec names it, and in words. */
-const AGAINST = new Map([["what the target samples", "sampled"], ["the target’s likeliest token", "greedy"]]);
+const AGAINST = new Map([
+  ["what the target samples", "sampled"],
+  ["the target’s likeliest token", "greedy"]
+]);
 
 const filledBins = (bins) => bins.filter((bin) => bin.count > 0);
 
@@ -36,13 +39,19 @@ export function checkBins({bins, errors}) {
       if (!holds) throw new Error(`calibration plot, bin ${index + 1}: ${words}`);
     };
     if (bin.count === 0) return demand(bin.confidence === null, "an empty bin has no mean confidence");
-    demand(bin.confidence >= low - 1e-6 && bin.confidence <= high + 1e-6, `its mean confidence ${bin.confidence} lies outside it`);
-    for (const against of AGAINST.values()) demand(bin[against] >= 0 && bin[against] <= 1 + 1e-6, `${against} is no share`);
+    demand(
+      bin.confidence >= low - 1e-6 && bin.confidence <= high + 1e-6,
+      `its mean confidence ${bin.confidence} lies outside it`
+    );
+    for (const against of AGAINST.values())
+      demand(bin[against] >= 0 && bin[against] <= 1 + 1e-6, `${against} is no share`);
   });
   for (const [against, recorded] of Object.entries(errors)) {
     const here = expectedCalibrationError(bins, against);
     if (!(Math.abs(here - recorded) < 1e-5))
-      throw new Error(`calibration plot: the error against ${against} is recorded as ${recorded}, the bins give ${here}`);
+      throw new Error(
+        `calibration plot: the error against ${against} is recorded as ${recorded}, the bins give ${here}`
+      );
   }
 }
 
@@ -62,20 +71,23 @@ export function calibrationState(bins, against, bin) {
 
 /** The state in a few sentences. */
 export function describeCalibration(bins, {against, bin, count: guesses, confidence, outcome, gap, error}) {
-  const range = binEdges(bins, bin - 1).map((edge) => edge.toFixed(1)).join(" to ");
+  const range = binEdges(bins, bin - 1)
+    .map((edge) => edge.toFixed(1))
+    .join(" to ");
   const overall = `Over all guesses the gap is ${probability(error)} on average.`;
   if (guesses === 0) return `No guess had a confidence of ${range}. ${overall}`;
-  const fared = against === "sampled"
-    ? `the target says them with probability ${probability(outcome)} if it samples`
-    : `${probability(outcome)} of them are the target’s likeliest token`;
-  const verdict = Math.abs(gap) < 0.02 ? "the head is right about itself" : gap > 0 ? "the head is less sure than it might be" : "the head is too sure of itself";
+  const fared =
+    against === "sampled"
+      ? `the target says them with probability ${probability(outcome)} if it samples`
+      : `${probability(outcome)} of them are the target’s likeliest token`;
+  const verdict =
+    Math.abs(gap) < 0.02
+      ? "the head is right about itself"
+      : gap > 0
+        ? "the head is less sure than it might be"
+        : "the head is too sure of itself";
   return `${guesses === 1 ? "1 guess" : `${grouped(guesses)} guesses`} had a confidence of ${range}, ${probability(confidence)} on average, and ${fared}: here ${verdict} (${signed(gap)}). ${overall}`;
 }
-
-const CSS = `
-  .widget-calibration .calibration-controls { display: grid; grid-template-columns: minmax(0, 1fr); gap: .5rem 1.5rem; margin-bottom: .75rem; }
-  @container (min-width: 38rem) { .widget-calibration .calibration-controls { grid-template-columns: auto minmax(0, 1fr); } }
-`;
 
 /**
  * The draft's confidence against how its guesses fared, in bins.
@@ -85,17 +97,19 @@ const CSS = `
  * @returns {HTMLElement} with `.value` {against, bin, count, confidence, outcome, gap, error}; emits `input`
  */
 export function calibrationPlot(data, {against = "sampled", bin = data.bins.length} = {}) {
-  addStyles("calibration", CSS);
   checkBins(data);
   const {bins} = data;
   const numbers = bins.map((_, index) => index + 1);
-  const ranges = (number) => binEdges(bins, number - 1).map((edge) => edge.toFixed(1)).join("–");
+  const ranges = (number) =>
+    binEdges(bins, number - 1)
+      .map((edge) => edge.toFixed(1))
+      .join("–");
   const chosen = choice(AGAINST, {label: "Held against", value: against});
   const slider = levels(numbers, {label: "confidence", name: "bin of confidence", value: bin, format: ranges});
   const chart = responsive((width) => drawBins(width, bins, frame.root.value));
   const arrange = (sentence) => [
-    html`<div class="calibration-controls">${chosen}${slider}</div>`,
-    chart,
+    controlRow(chosen, slider),
+    part("How the guesses fared, by the head’s confidence in them", chart),
     legend([
       [keyMark("circle", "draft"), "guesses of like confidence; area: how many"],
       [keyMark("ring", "target"), "the chosen bin"],
@@ -142,11 +156,23 @@ function drawBins(width, bins, {against, bin, confidence, outcome, error}) {
     marginTop: 24,
     marginBottom: 36,
     x: {domain: [0, 1], ticks: 5, label: "confidence of the head", labelAnchor: "center", labelArrow: "none"},
-    y: {domain: [0, 1], ticks: 5, grid: true, label: against === "sampled" ? "probability under the target" : "share that is the target’s likeliest", labelArrow: "none"},
+    y: {
+      domain: [0, 1],
+      ticks: 5,
+      grid: true,
+      label: against === "sampled" ? "probability under the target" : "share that is the target’s likeliest",
+      labelArrow: "none"
+    },
     r: {range: [0, 11]},
     marks: [
       Plot.rect([0], {x1: low, x2: high, y1: 0, y2: 1, fill: role("target"), fillOpacity: 0.1}),
-      Plot.line([[0, 0], [1, 1]], {stroke: role("muted"), strokeDasharray: "7,3"}),
+      Plot.line(
+        [
+          [0, 0],
+          [1, 1]
+        ],
+        {stroke: role("muted"), strokeDasharray: "7,3"}
+      ),
       note("too sure", "muted", "bottom-right"),
       Plot.ruleX(filled, {x: "confidence", y1: "confidence", y2: against, stroke: role("draft"), strokeWidth: 1.5}),
       Plot.dot(filled, {...place, r: "count", fill: role("draft"), fillOpacity: 0.8, stroke: role("draft")}),

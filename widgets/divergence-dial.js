@@ -6,10 +6,10 @@ import {probability} from "./lib/formats.js";
 import {onInput, widgetFrame} from "./lib/frame.js";
 import {levels} from "./lib/inputs.js";
 import {lawChart} from "./lib/laws.js";
+import {columns, part} from "./lib/layout.js";
 import {legend} from "./lib/legend.js";
 import {blockChiSquared, chiSquared, firstOrderSquaredError, samplingFloor} from "./lib/particles.js";
 import {keyMark, plot, responsive} from "./lib/plot.js";
-import {addStyles} from "./lib/styles.js";
 import {expectedAcceptedTokens} from "./speedup-explorer.js";
 
 /**
@@ -52,29 +52,30 @@ export function checkRow(row) {
   const here = dialState(row);
   for (const [name, key] of Object.entries(COMPUTED)) {
     if (!(Math.abs(here[name] - row[key]) <= 2e-5 * Math.max(1e-3, Math.abs(row[key]))))
-      throw new Error(`divergence dial: at δ = ${row.delta} ${key} is recorded as ${row[key]}, the laws give ${here[name]}`);
+      throw new Error(
+        `divergence dial: at δ = ${row.delta} ${key} is recorded as ${row[key]}, the laws give ${here[name]}`
+      );
   }
   if (Math.abs(row.sampling_floor + row.weight_error - row.squared_error) > 1e-6)
     throw new Error(`divergence dial: at δ = ${row.delta} the error's two parts don't add up`);
 }
 
 /** The state in a few sentences. */
-export function describeDial({delta, alpha, sdTokens, smcTokens, chi2Token, chi2Block, squaredError, samplingFloor: floor}) {
+export function describeDial({
+  delta,
+  alpha,
+  sdTokens,
+  smcTokens,
+  chi2Token,
+  chi2Block,
+  squaredError,
+  samplingFloor: floor
+}) {
   const pace = `At δ = ${delta} rejection (α = ${probability(alpha)}) gives ${sdTokens.toFixed(2)} tokens a pass, particles ${smcTokens.toFixed(0)} as ever.`;
-  if (chi2Block === 0) return `${pace} Draft and target agree: nothing is rejected, all weights are equal, and what error there is comes from drawing few particles.`;
+  if (chi2Block === 0)
+    return `${pace} Draft and target agree: nothing is rejected, all weights are equal, and what error there is comes from drawing few particles.`;
   return `${pace} The price: χ² is ${probability(chi2Token)} for a token and ${probability(chi2Block)} for a block, and the squared error is ${squaredError.toFixed(4)}, of which ${floor.toFixed(4)} comes from drawing few particles.`;
 }
-
-const CSS = `
-  .widget-divergence .divergence-parts {
-    display: grid; grid-template-columns: minmax(0, 1fr); gap: .75rem 1.5rem; margin-top: .75rem;
-  }
-  .widget-divergence .divergence-title { font-weight: 600; }
-  @container (min-width: 34rem) {
-    .widget-divergence .divergence-parts { grid-template-columns: repeat(2, minmax(0, 1fr)); }
-    .widget-divergence .divergence-wide { grid-column: 1 / -1; }
-  }
-`;
 
 /**
  * A dial between a draft that is the target (δ = 0) and one that is far from it (δ = 1): what rejection pays in pace,
@@ -85,7 +86,6 @@ const CSS = `
  *   samplingFloor, predictedError}; emits `input`
  */
 export function divergenceDial(rows, {delta = 0.5, labels} = {}) {
-  addStyles("divergence", CSS);
   rows.forEach(checkRow);
   const names = labels || rows[0].target_probs.map((_, token) => String(token));
   const deltas = rows.map((row) => row.delta);
@@ -98,11 +98,8 @@ export function divergenceDial(rows, {delta = 0.5, labels} = {}) {
   const [{n_particles: particles, n_seeds: seeds}] = rows;
   const arrange = (sentence) => [
     dial,
-    html`<div class="divergence-parts">
-      <div class="divergence-wide"><div class="divergence-title">Target p (left) and draft q (right)</div>${laws}</div>
-      <div><div class="divergence-title">Tokens per target pass</div>${pace}</div>
-      <div><div class="divergence-title">Squared error, N = ${particles} particles</div>${error}</div>
-    </div>`,
+    part("Target p (left) and draft q (right)", laws),
+    columns(part("Tokens per target pass", pace), part(`Squared error, N = ${particles} particles`, error)),
     legend([
       [keyMark("circle", "target"), "rejection"],
       [keyMark("dashes", "accepted"), "particles: K + 1"],
@@ -124,7 +121,16 @@ export function divergenceDial(rows, {delta = 0.5, labels} = {}) {
     const {target_probs: p, draft_probs: q} = row();
     const state = dialState(row());
     frame.show(state, describeDial(state));
-    laws.replaceChildren(lawChart(names, [["p", "target", p], ["q", "draft", q]], null));
+    laws.replaceChildren(
+      lawChart(
+        names,
+        [
+          ["p", "target", p],
+          ["q", "draft", q]
+        ],
+        null
+      )
+    );
     pace.redraw();
     error.redraw();
   }
@@ -149,7 +155,14 @@ function drawPace(width, states, here) {
       Plot.line(states, {x: "delta", y: "smcTokens", stroke: role("accepted"), strokeWidth: 2, strokeDasharray: "8,3"}),
       Plot.line(states, {...place, stroke: role("target"), strokeWidth: 1.5}),
       Plot.dot(states, {...place, r: 2.5, fill: role("target")}),
-      Plot.dot([here], {x: "delta", y: "smcTokens", symbol: "square", r: 5, fill: role("accepted"), stroke: "var(--widget-paper)"})
+      Plot.dot([here], {
+        x: "delta",
+        y: "smcTokens",
+        symbol: "square",
+        r: 5,
+        fill: role("accepted"),
+        stroke: "var(--widget-paper)"
+      })
     ]
   });
 }
@@ -164,8 +177,20 @@ function drawError(width, states, here) {
     value: [here.squaredError, here.squaredError.toFixed(4), "rejected"],
     marks: [
       Plot.areaY(states, {x: "delta", y1: 0, y2: "samplingFloor", fill: role("muted"), fillOpacity: 0.12}),
-      Plot.line(states, {x: "delta", y: "samplingFloor", stroke: role("muted"), strokeWidth: 1.5, strokeDasharray: "2,3"}),
-      Plot.line(states, {x: "delta", y: "predictedError", stroke: role("rejected"), strokeWidth: 1.5, strokeDasharray: "8,4"}),
+      Plot.line(states, {
+        x: "delta",
+        y: "samplingFloor",
+        stroke: role("muted"),
+        strokeWidth: 1.5,
+        strokeDasharray: "2,3"
+      }),
+      Plot.line(states, {
+        x: "delta",
+        y: "predictedError",
+        stroke: role("rejected"),
+        strokeWidth: 1.5,
+        strokeDasharray: "8,4"
+      }),
       Plot.dot(states, {x: "delta", y: "squaredError", r: 3, fill: role("rejected")})
     ]
   });
@@ -182,7 +207,14 @@ function drawOverDelta({width, here, label, top, value: [height, words, colour],
     marginRight: 10,
     marginTop: 18,
     marginBottom: 34,
-    x: {domain: [0, 1], inset: 6, ticks: [0, 0.2, 0.4, 0.6, 0.8, 1], label: "δ", labelAnchor: "center", labelArrow: "none"},
+    x: {
+      domain: [0, 1],
+      inset: 6,
+      ticks: [0, 0.2, 0.4, 0.6, 0.8, 1],
+      label: "δ",
+      labelAnchor: "center",
+      labelArrow: "none"
+    },
     y: {domain: [0, top], ticks: 5, grid: true, label: null},
     marks: [
       ...marks,

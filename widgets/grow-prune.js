@@ -5,6 +5,7 @@ import {checkExpanded, checkKept, frontierOf, rerankOrder, valueMass} from "./li
 import {count, probability} from "./lib/formats.js";
 import {onInput, widgetFrame} from "./lib/frame.js";
 import {choice} from "./lib/inputs.js";
+import {controlRow} from "./lib/layout.js";
 import {legend} from "./lib/legend.js";
 import {stepper} from "./lib/stepper.js";
 import {addStyles} from "./lib/styles.js";
@@ -24,7 +25,11 @@ export function growSteps({depths}) {
     {kind: "choose", layer, name: `choose in layer ${layer}`}
   ]);
   const last = {layer: layers.length};
-  return [...steps.slice(0, -1), {...last, kind: "rank", name: "rank all"}, {...last, kind: "keep", name: "keep the top"}];
+  return [
+    ...steps.slice(0, -1),
+    {...last, kind: "rank", name: "rank all"},
+    {...last, kind: "keep", name: "keep the top"}
+  ];
 }
 
 /** What the widget shows, as numbers. */
@@ -37,7 +42,8 @@ export function growState(tree, step) {
     kind,
     layer,
     grown: nodes.filter((node) => tree.depths[node] <= layer).length,
-    frontier: kind === "grow" && layer > 1 ? frontierOf(tree, layer - 1) : kind === "choose" ? frontierOf(tree, layer) : [],
+    frontier:
+      kind === "grow" && layer > 1 ? frontierOf(tree, layer - 1) : kind === "choose" ? frontierOf(tree, layer) : [],
     kept: kind === "keep" ? tree.kept : null,
     mass: valueMass(tree, tree.kept)
   };
@@ -56,7 +62,12 @@ export function describeStep(tree, step, name) {
       return `All ${grown} nodes are ranked by value, whatever their depth; among equals the shallower comes first.`;
     default: {
       const deepest = Math.max(...kept.map((node) => depths[node]));
-      return `The top ${keepM} are kept, worth ${probability(mass)} of ${probability(valueMass({values}, values.map((_, node) => node)))}, down to depth ${deepest}. No node is worth more than its parent, so what is kept is a tree.`;
+      return `The top ${keepM} are kept, worth ${probability(mass)} of ${probability(
+        valueMass(
+          {values},
+          values.map((_, node) => node)
+        )
+      )}, down to depth ${deepest}. No node is worth more than its parent, so what is kept is a tree.`;
     }
   }
 }
@@ -82,8 +93,6 @@ function describeChoice(tree, layer, frontier, name) {
 }
 
 const CSS = `
-  .widget-grow .grow-controls { display: flex; flex-wrap: wrap; gap: .5rem 1.5rem; align-items: end; }
-  .widget-grow .grow-controls .widget-stepper { flex: 1 1 18rem; }
   .widget-grow .grow-drawn { margin-top: .75rem; }
   .widget-grow .grow-node { position: relative; }
   .widget-grow .grow-root { padding: 0 .25rem; background: var(--widget-paper); }
@@ -130,7 +139,7 @@ export function growPrune({trees, labels}, options = {}) {
   const drawn = html`<div class="grow-drawn">`;
   let drawing = null;
   const arrange = (sentence) => [
-    html`<div class="grow-controls">${names.length > 1 ? treeChoice : ""}${steps}</div>`,
+    controlRow(names.length > 1 ? treeChoice : "", steps),
     drawn,
     legend([
       [ball("draft", 0.9, "grow-new"), "new; the larger, the more it is worth"],
@@ -150,7 +159,12 @@ export function growPrune({trees, labels}, options = {}) {
 
   function open(step) {
     steps.setSteps(stepNames(), step);
-    drawing = treeDrawing(current().parents, {label: "Draft tree", inSight: ".grow-here", rowHeight: 3.25, leastColumn: 5.5});
+    drawing = treeDrawing(current().parents, {
+      label: "Draft tree",
+      inSight: ".grow-here",
+      rowHeight: 3.25,
+      leastColumn: 5.5
+    });
     drawn.replaceChildren(drawing.element);
     update();
   }

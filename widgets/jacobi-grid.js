@@ -4,6 +4,7 @@ import {chip} from "./lib/chips.js";
 import {count} from "./lib/formats.js";
 import {onInput, widgetFrame} from "./lib/frame.js";
 import {choice, levels} from "./lib/inputs.js";
+import {controlRow} from "./lib/layout.js";
 import {legend} from "./lib/legend.js";
 import {carriedGuess, checkPasses, fateOfAnswer, fateOfGuess, leadingAgreement} from "./lib/passes.js";
 import {scrollRegion} from "./lib/scroll.js";
@@ -46,29 +47,30 @@ export function describeStep(run, step, name) {
   const {guess, refined, n_accepted: accepted, source} = record;
   if (phase === "guess") {
     const places = guess.length === 1 ? "the next place" : `the next ${guess.length} places`;
-    const origin = source === "carried" && run.passes[pass - 2].carried.length > 0
-      ? "what the last pass left over"
-      : "the last known token again";
+    const origin =
+      source === "carried" && run.passes[pass - 2].carried.length > 0
+        ? "what the last pass left over"
+        : "the last known token again";
     return `Pass ${pass} of ${passes}, with block size ${run.block_size}: the guess for ${places} is ${guess.map(name).join(" ")}, ${origin}.`;
   }
   const right = leadingAgreement(guess, refined);
   const first = "One pass answers every place as if the guesses before it were right, so the first answer is certain";
-  const end = locked === wanted
-    ? `All ${wanted} tokens are there after ${passes} passes; plain greedy decoding takes ${wanted}.`
-    : `${locked} of ${wanted} tokens are there.`;
+  const end =
+    locked === wanted
+      ? `All ${wanted} tokens are there after ${passes} passes; plain greedy decoding takes ${wanted}.`
+      : `${locked} of ${wanted} tokens are there.`;
   return `${first}${andMore(right, guess.length)}: ${count(accepted, "token")} locked in, ${guess.length - accepted} carried over. ${end}`;
 }
 
 function andMore(right, places) {
   if (right === 0) return "; the first guess was wrong, and nothing else is";
   if (right === places) return places === 1 ? "" : "; every guess was right, and so is every answer";
-  return right === 1 ? ", and one more for the first guess, which was right" : `, and one more for each of the first ${right} guesses, which were right`;
+  return right === 1
+    ? ", and one more for the first guess, which was right"
+    : `, and one more for each of the first ${right} guesses, which were right`;
 }
 
 const CSS = `
-  .widget-jacobi .jacobi-controls { display: flex; flex-wrap: wrap; gap: .5rem 1.5rem; align-items: end; }
-  .widget-jacobi .jacobi-controls .widget-range { flex: 1 1 10rem; }
-  .widget-jacobi .jacobi-controls .widget-stepper { flex: 1 1 100%; }
   .widget-jacobi .widget-scroll { margin-top: .75rem; min-height: calc(1.5rem + 7 * 2.125rem); }
   .widget-jacobi table {
     display: table; width: 100%; min-width: calc(4rem + var(--columns) * 2.375rem); margin: 0; border: 0;
@@ -115,7 +117,7 @@ export function jacobiGrid({streams: runs, labels}, options = {}) {
   const steps = stepper({steps: names(), value: start.step});
   const table = scrollRegion("The passes so far", ".jacobi-now .jacobi-block");
   const arrange = (sentence) => [
-    html`<div class="jacobi-controls">${streamChoice}${blockSizes.length > 1 ? block : ""}${steps}</div>`,
+    controlRow(streamChoice, blockSizes.length > 1 ? block : "", steps),
     table,
     legend([
       [chip("a", "accepted"), "right, or certain"],
@@ -166,7 +168,8 @@ function passTable(run, step, name) {
   const places = Array.from({length: wanted}, (_, place) => place);
   const row = (kind, words, cells) => html`<tr class=${`jacobi-${kind}`}><th scope="row">${words}</th>${cells}</tr>`;
   const known = places.map(
-    (place) => html`<td>${place < locked ? chip(name(run.tokens[place]), "context") : html`<span class="jacobi-unknown">`}</td>`
+    (place) =>
+      html`<td>${place < locked ? chip(name(run.tokens[place]), "context") : html`<span class="jacobi-unknown">`}</td>`
   );
   const block = (record, tokens, fate) =>
     places.map((place) => {

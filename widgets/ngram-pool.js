@@ -4,6 +4,7 @@ import {chip} from "./lib/chips.js";
 import {count} from "./lib/formats.js";
 import {onInput, widgetFrame} from "./lib/frame.js";
 import {choice} from "./lib/inputs.js";
+import {controlRow} from "./lib/layout.js";
 import {legend} from "./lib/legend.js";
 import {carriedGuess, checkPasses, fateOfAnswer, fateOfGuess, filled, sameTokens} from "./lib/passes.js";
 import {scrollRegion} from "./lib/scroll.js";
@@ -44,8 +45,12 @@ export function checkPoolRun(run) {
     const added = entries.slice(read);
     const hit = lookUp(verified, run.ngram_n, pass.key);
     read = entries.length;
-    const sameEntry = (a, b) => a.key === b.key && a.position === b.position && sameTokens(a.continuation, b.continuation);
-    demand(added.length === pass.added.length && added.every((entry, index) => sameEntry(entry, pass.added[index])), "the pool took in something else");
+    const sameEntry = (a, b) =>
+      a.key === b.key && a.position === b.position && sameTokens(a.continuation, b.continuation);
+    demand(
+      added.length === pass.added.length && added.every((entry, index) => sameEntry(entry, pass.added[index])),
+      "the pool took in something else"
+    );
     demand(pass.key === verified[verified.length - 1], "the key is not the last known token");
     demand(sameTokens(hit || [], pass.hit || []), "the pool answers otherwise");
     demand(pass.pool_size === poolOf(verified, run.ngram_n).size, "the pool holds another number of keys");
@@ -87,18 +92,18 @@ export function describePool(run, step, name) {
   const quoted = `“${name(key)}”`;
   if (phase === "look-up") {
     const holds = `Pass ${pass} of ${passes}: the pool holds ${count(poolSize, "key")}.`;
-    if (hit === null) return `${holds} The last known token ${quoted} is not among them, so the guess is what Jacobi iteration carries over.`;
+    if (hit === null)
+      return `${holds} The last known token ${quoted} is not among them, so the guess is what Jacobi iteration carries over.`;
     return `${holds} The last known token ${quoted} is one: the last time, ${hit.map(name).join(" ")} followed. That is the guess.`;
   }
-  const end = locked === newTokens
-    ? `All ${newTokens} tokens are there after ${passes} passes, ${count(hits, "hit")} among them; greedy decoding takes ${newTokens}.`
-    : `${locked} of ${newTokens} are there.`;
+  const end =
+    locked === newTokens
+      ? `All ${newTokens} tokens are there after ${passes} passes, ${count(hits, "hit")} among them; greedy decoding takes ${newTokens}.`
+      : `${locked} of ${newTokens} are there.`;
   return `One pass of the model answers ${count(guess.length, "place")}: ${count(accepted, "token")} locked in. ${end}`;
 }
 
 const CSS = `
-  .widget-pool .pool-controls { display: flex; flex-wrap: wrap; gap: .5rem 1.5rem; align-items: end; }
-  .widget-pool .pool-controls .widget-stepper { flex: 1 1 100%; }
   .widget-pool .pool-title { margin-top: .625rem; font-weight: 600; }
   .widget-pool .pool-row { display: flex; gap: .25rem; align-items: center; min-height: 2rem; padding: .1875rem; width: max-content; }
   .widget-pool .pool-key .widget-chip { outline: 2px solid var(--role-target); outline-offset: 1px; }
@@ -142,7 +147,7 @@ export function ngramPool({streams: runs, labels}, options = {}) {
   const block = html`<div class="pool-block">`;
   const poolTitle = html`<div class="pool-title">`;
   const arrange = (sentence) => [
-    html`<div class="pool-controls">${names.length > 1 ? streamChoice : ""}${steps}</div>`,
+    controlRow(names.length > 1 ? streamChoice : "", steps),
     html`<div class="pool-title">Text so far</div>`,
     text,
     poolTitle,
@@ -191,8 +196,9 @@ export function ngramPool({streams: runs, labels}, options = {}) {
 /** The known tokens, the last of them marked as the key, and what this pass has made certain. */
 function textRow({prompt, tokens}, {n_verified: verified, emitted}, phase, name) {
   const known = [...prompt, ...tokens].slice(0, verified);
-  const chips = known.map((token, place) =>
-    html`<span class=${place === verified - 1 ? "pool-key" : ""}>${chip(name(token), "context")}</span>`
+  const chips = known.map(
+    (token, place) =>
+      html`<span class=${place === verified - 1 ? "pool-key" : ""}>${chip(name(token), "context")}</span>`
   );
   const added = phase === "answers" ? emitted.map((token) => chip(name(token), "accepted")) : [];
   return html`<div class="pool-row">${chips}${added}</div>`;
@@ -209,13 +215,15 @@ function poolCards(run, {n_verified: verified, key, hit, added}, name) {
     const word = [found && "✓ hit", fresh && "+ new"].filter(Boolean).join(", ");
     const kind = found ? "pool-hit" : fresh ? "pool-new" : "";
     return html`<li class=${`pool-entry ${kind}`}><b>${name(entry.key)}</b>→ ${entry.continuation.map(name).join(" ")}${
-      word && html`<span class="pool-word">${word}</span>`}</li>`;
+      word && html`<span class="pool-word">${word}</span>`
+    }</li>`;
   });
 }
 
 function blockRows(record, phase, name) {
   const answered = phase === "answers";
-  const row = (tokens, fate) => html`<div class="pool-row">${tokens.map((token, index) => chip(name(token), fate(index)))}</div>`;
+  const row = (tokens, fate) =>
+    html`<div class="pool-row">${tokens.map((token, index) => chip(name(token), fate(index)))}</div>`;
   return [
     html`<span>guess</span>`,
     row(record.guess, (index) => (answered ? fateOfGuess(record, index) : "draft")),

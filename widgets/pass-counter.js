@@ -4,6 +4,7 @@ import {role} from "./lib/colours.js";
 import {percent} from "./lib/formats.js";
 import {onInput, widgetFrame} from "./lib/frame.js";
 import {choice, levels} from "./lib/inputs.js";
+import {columns, controlRow, part} from "./lib/layout.js";
 import {plot, responsive} from "./lib/plot.js";
 import {addStyles} from "./lib/styles.js";
 
@@ -35,9 +36,18 @@ export function checkGrid(grid) {
     for (const ngramN of grid.ngram_sizes) {
       const {passes} = passesAt(grid, blockSize, ngramN);
       const place = `at block ${blockSize}, N = ${ngramN}`;
-      demand(passes.every((count) => count >= Math.ceil(grid.n_new / blockSize)), `a pass emits more than its block ${place}`);
-      demand(passes.every((count) => count <= grid.greedy), `more passes than greedy ${place}`);
-      demand(blockSize > 1 || passes.every((count) => count === grid.greedy), `a block of one is greedy decoding ${place}`);
+      demand(
+        passes.every((count) => count >= Math.ceil(grid.n_new / blockSize)),
+        `a pass emits more than its block ${place}`
+      );
+      demand(
+        passes.every((count) => count <= grid.greedy),
+        `more passes than greedy ${place}`
+      );
+      demand(
+        blockSize > 1 || passes.every((count) => count === grid.greedy),
+        `a block of one is greedy decoding ${place}`
+      );
     }
   }
 }
@@ -53,25 +63,20 @@ export function counterState(grid, blockSize, ngramN) {
 export function describeCounter({stream, blockSize, ngramN, newTokens, greedy, jacobi, lookahead, tokensPerPass}) {
   const counts = `${newTokens} tokens of “${stream}” with block size ${blockSize} and N = ${ngramN}: greedy ${greedy} passes, Jacobi ${jacobi}, lookahead ${lookahead} (${tokensPerPass[2].toFixed(2)} tokens a pass).`;
   if (blockSize === 1) return `${counts} A block of one place is plain greedy decoding.`;
-  if (lookahead === greedy) return `${counts} Nothing repeats soon enough and no block converges: no gain, and no loss of passes either.`;
+  if (lookahead === greedy)
+    return `${counts} Nothing repeats soon enough and no block converges: no gain, and no loss of passes either.`;
   if (lookahead < jacobi) return `${counts} The pool finds what the iteration alone does not.`;
-  if (lookahead > jacobi) return `${counts} Here the pool's guesses are worse than what the iteration carries over.`;
-  return `${counts} Here the iteration converges without the pool's help.`;
+  if (lookahead > jacobi) return `${counts} Here the pool’s guesses are worse than what the iteration carries over.`;
+  return `${counts} Here the iteration converges without the pool’s help.`;
 }
 
 const CSS = `
-  .widget-passes .passes-controls { display: grid; grid-template-columns: 1fr; gap: .5rem 1.5rem; margin-top: .5rem; }
-  .widget-passes .passes-parts { display: grid; grid-template-columns: minmax(0, 1fr); gap: .75rem 1.5rem; margin-top: .75rem; }
-  .widget-passes .passes-title { font-weight: 600; }
   .widget-passes .passes-bars {
     display: grid; grid-template-columns: auto minmax(0, 1fr); gap: .5rem .625rem; align-items: center; margin-top: .5rem;
   }
   .widget-passes .passes-bar { display: flex; gap: .375rem; align-items: center; white-space: nowrap; }
   .widget-passes .passes-track { flex: 0 1 calc(100% - 8.5rem); min-width: 0; }
   .widget-passes .passes-track > span { display: block; height: 1.25rem; border-radius: .1875rem; background: var(--role); }
-  @container (min-width: 34rem) {
-    .widget-passes .passes-controls, .widget-passes .passes-parts { grid-template-columns: repeat(2, minmax(0, 1fr)); }
-  }
 `;
 
 const NGRAM_LABEL = "N, tokens the pool keeps after a key";
@@ -100,12 +105,8 @@ export function passCounter({streams}, options = {}) {
   const bars = html`<div class="passes-bars">`;
   const curves = responsive((width) => drawCurves(width, grid(), frame.root.value));
   const arrange = (sentence) => [
-    controls.stream,
-    html`<div class="passes-controls">${controls.blockSize}${controls.ngramN}</div>`,
-    html`<div class="passes-parts">
-      <div><div class="passes-title">Passes, and tokens per pass</div>${bars}</div>
-      <div><div class="passes-title">Passes against block size</div>${curves}</div>
-    </div>`,
+    controlRow(...Object.values(controls)),
+    columns(part("Passes, and tokens per pass", bars), part("Passes against block size", curves)),
     sentence
   ];
   const frame = widgetFrame("passes", "Pass counter", arrange, {
@@ -173,7 +174,14 @@ function drawCurves(width, grid, {blockSize, ngramN}) {
     marginRight: 66,
     marginTop: 10,
     marginBottom: 34,
-    x: {ticks: grid.block_sizes, tickFormat: "d", label: "block size", labelAnchor: "center", labelArrow: "none", inset: 6},
+    x: {
+      ticks: grid.block_sizes,
+      tickFormat: "d",
+      label: "block size",
+      labelAnchor: "center",
+      labelArrow: "none",
+      inset: 6
+    },
     y: {domain: [0, grid.greedy * 1.05], ticks: 5, grid: true, label: null},
     marks: [Plot.ruleX(chosen, {x: "size", stroke: role("target"), strokeOpacity: 0.4}), ...lines]
   });

@@ -6,7 +6,9 @@ import {residualDistribution, verdict} from "./lib/distributions.js";
 import {count, percent, probability} from "./lib/formats.js";
 import {onInput, widgetFrame} from "./lib/frame.js";
 import {choice} from "./lib/inputs.js";
+import {controlRow, stageRow} from "./lib/layout.js";
 import {groupedBars, lawChart, miniLaw} from "./lib/laws.js";
+import {scrollRegion} from "./lib/scroll.js";
 import {stepper} from "./lib/stepper.js";
 import {addStyles} from "./lib/styles.js";
 
@@ -142,23 +144,12 @@ const STAGES = [
 ];
 
 const CSS = `
-  .widget-round .round-controls { display: flex; flex-wrap: wrap; gap: .5rem 1.5rem; align-items: end; }
-  .widget-round .round-controls .widget-stepper { flex: 1 1 18rem; }
-  .widget-round .round-stages {
-    display: grid; grid-template-columns: repeat(4, minmax(0, 1fr)); gap: .25rem; margin: .75rem 0 .5rem; padding: 0;
-    list-style: none;
-  }
-  .widget-round .round-stages li {
-    padding: .125rem 0; border-top: 3px solid var(--widget-line); color: var(--role-muted); font-size: .8125rem;
-  }
-  .widget-round .round-stages li[aria-current] { border-color: var(--role-target); color: inherit; font-weight: 600; }
   .widget-round .round-context {
     display: flex; gap: .5rem; align-items: center; height: 1.75rem; margin-bottom: .25rem;
   }
   .widget-round .round-context > span { flex: none; color: var(--role-muted); }
   .widget-round .round-tokens { display: flex; flex: 1; justify-content: flex-end; min-width: 0; overflow: hidden; }
   .widget-round .round-tokens > div { display: flex; flex: 1 0 auto; gap: .25rem; }
-  .widget-round .round-scroll { overflow-x: auto; }
   .widget-round table {
     width: 100%; margin: 0; border: 0; border-collapse: collapse; table-layout: fixed; font: inherit; display: table;
   }
@@ -171,7 +162,7 @@ const CSS = `
   .widget-round tbody th { width: 3.75rem; text-align: left; font-weight: 600; font-size: .75rem; padding-left: 0; }
   .widget-round thead th { color: var(--role-muted); font-size: .8125rem; }
   .widget-round thead td { width: 3.75rem; padding: 0; }
-  .widget-round .round-here, .widget-round tr.round-here {
+  .widget-round .round-here, .widget-round tr.round-here, .widget-round tr.round-here th[scope="row"] {
     background: color-mix(in srgb, var(--role-target) 9%, var(--widget-paper));
   }
   .widget-round .round-number {
@@ -271,13 +262,12 @@ export function roundStepper({rounds, labels}, {round = 0, step = 0} = {}) {
     value: round
   });
   const steps = stepper({steps: names(round), value: step});
-  const stageNames = STAGES.map(([name]) => html`<li>${name}</li>`);
-  const stages = html`<ol class="round-stages" aria-label="Stages of a round">${stageNames}</ol>`;
+  const stages = stageRow(STAGES.map(([name]) => name), "Stages of a round");
   const context = html`<div class="round-context">`;
-  const table = html`<div class="round-scroll" role="region" aria-label="The round so far" tabindex="0">`;
+  const table = scrollRegion("The round so far", ".round-here");
   const detail = html`<div class="round-detail">`;
   const arrange = (sentence) => [
-    html`<div class="round-controls">${roundChoice}${steps}</div>`,
+    controlRow(roundChoice, steps),
     stages,
     context,
     table,
@@ -296,14 +286,10 @@ export function roundStepper({rounds, labels}, {round = 0, step = 0} = {}) {
   function update() {
     const record = rounds[roundChoice.value];
     const current = roundSteps(record)[steps.value];
-    STAGES.forEach(([, kinds], index) => {
-      if (kinds.includes(current.kind)) stages.children[index].setAttribute("aria-current", "step");
-      else stages.children[index].removeAttribute("aria-current");
-    });
     const committed = current.kind === "commit";
     context.replaceChildren(...contextChips(record, labels, committed));
-    table.replaceChildren(roundTable(record, steps.value, labels));
-    keepInSight(table, ".round-here");
+    stages.show(STAGES.findIndex(([, kinds]) => kinds.includes(current.kind)));
+    table.show(roundTable(record, steps.value, labels));
     detail.replaceChildren(...stepDetail(record, current, labels));
     frame.show(
       {
@@ -367,12 +353,6 @@ function roundTable(round, step, labels) {
       ${row("output", "Output", outputCell)}
     </tbody>
   </table>`;
-}
-
-/** Where a narrow page makes the table scroll, its current column comes to the middle. */
-function keepInSight(table, selector) {
-  const cell = table.querySelector(selector);
-  if (cell) table.scrollLeft = cell.offsetLeft + (cell.offsetWidth - table.clientWidth) / 2;
 }
 
 /** What stands where nothing is known yet. */

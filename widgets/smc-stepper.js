@@ -5,6 +5,7 @@ import {role} from "./lib/colours.js";
 import {count, percent, probability} from "./lib/formats.js";
 import {onInput, widgetFrame} from "./lib/frame.js";
 import {choice} from "./lib/inputs.js";
+import {controlRow, stageRow} from "./lib/layout.js";
 import {blockRatio, copiesOf, effectiveSampleSize, shares} from "./lib/particles.js";
 import {scrollRegion} from "./lib/scroll.js";
 import {stepper} from "./lib/stepper.js";
@@ -37,19 +38,37 @@ export function checkRound(rounds, index) {
   };
   const n = round.contexts.length;
   const ratios = round.target_probs.map((p, particle) => blockRatio(p, round.draft_probs[particle]));
-  demand(ratios.every((ratio, particle) => Math.abs(ratio / round.block_ratios[particle] - 1) < 1e-4 || ratio === round.block_ratios[particle]), "a ratio is not the product of p/q");
+  demand(
+    ratios.every(
+      (ratio, particle) =>
+        Math.abs(ratio / round.block_ratios[particle] - 1) < 1e-4 || ratio === round.block_ratios[particle]
+    ),
+    "a ratio is not the product of p/q"
+  );
   const weights = weightsBefore(rounds, index).map((weight, particle) => weight * round.block_ratios[particle]);
   demand(allClose(shares(weights), shares(round.scored_weights)), "the weights are not the old ones times the ratios");
-  demand(close(effectiveSampleSize(round.scored_weights), round.ess), "the effective sample size is not that of the weights");
+  demand(
+    close(effectiveSampleSize(round.scored_weights), round.ess),
+    "the effective sample size is not that of the weights"
+  );
   demand(round.resampled === round.ess < round.eta, "particles are resampled if and only if the ESS is below η");
   demand(round.resampled === (round.ancestors !== null), "ancestors belong to resampling, and to nothing else");
   const after = round.resampled ? round.weights.map(() => 1 / n) : round.scored_weights;
   demand(allClose(round.weights, after), "the weights after the round are not 1/N, or as they were");
-  demand(round.ancestors === null || round.ancestors.every((ancestor) => round.scored_weights[ancestor] > 0), "a dead particle is copied");
+  demand(
+    round.ancestors === null || round.ancestors.every((ancestor) => round.scored_weights[ancestor] > 0),
+    "a dead particle is copied"
+  );
   const length = round.contexts[0].length + round.draft_blocks[0].length + 1;
-  demand(round.lengths.every((each) => each === length), "a particle grew by another number of tokens");
+  demand(
+    round.lengths.every((each) => each === length),
+    "a particle grew by another number of tokens"
+  );
   const next = rounds[index + 1];
-  demand(!next || JSON.stringify(next.contexts) === JSON.stringify(particlesAfter(round)), "the next round starts from other particles");
+  demand(
+    !next || JSON.stringify(next.contexts) === JSON.stringify(particlesAfter(round)),
+    "the next round starts from other particles"
+  );
 }
 
 /** What the widget shows, as numbers. */
@@ -88,7 +107,9 @@ export function describeStep(rounds, round, step) {
     case "extend":
       return `Every particle gets one more token, from the target itself: ${count(tokens, "token")} a round, for each of them, whatever the weights say.`;
     default:
-      return resampled ? describeResampling(copies) : `No resampling: all ${n} particles live on, and their weights go into the next round.`;
+      return resampled
+        ? describeResampling(copies)
+        : `No resampling: all ${n} particles live on, and their weights go into the next round.`;
   }
 }
 
@@ -104,18 +125,8 @@ function describeResampling(copies) {
 }
 
 const CSS = `
-  .widget-smc .smc-controls { display: flex; flex-wrap: wrap; gap: .5rem 1.5rem; align-items: end; }
-  .widget-smc .smc-controls .widget-stepper { flex: 1 1 18rem; }
-  .widget-smc .smc-stages {
-    display: grid; grid-template-columns: repeat(6, minmax(0, 1fr)); gap: .25rem; margin: .75rem 0 .5rem; padding: 0;
-    list-style: none;
-  }
-  .widget-smc .smc-stages li {
-    padding: .125rem 0; border-top: 3px solid var(--widget-line); color: var(--role-muted); font-size: .8125rem;
-  }
-  .widget-smc .smc-stages li[aria-current] { border-color: var(--role-target); color: inherit; font-weight: 600; }
   .widget-smc table {
-    display: table; width: 100%; min-width: 30rem; margin: 0; border: 0; border-collapse: collapse; table-layout: fixed;
+    display: table; width: 100%; min-width: calc(21rem + var(--tokens)); margin: 0; border: 0; border-collapse: collapse; table-layout: fixed;
     font: inherit;
   }
   .widget-smc tr { border: 0; background: none; }
@@ -127,7 +138,7 @@ const CSS = `
   .widget-smc thead th { height: 1.75rem; color: var(--role-muted); font-size: .8125rem; }
   .widget-smc .smc-n { width: 1.75rem; color: var(--role-muted); }
   .widget-smc .smc-ratio { width: 4.5rem; text-align: right; padding-right: .75rem; }
-  .widget-smc .smc-weight { width: 30%; }
+  .widget-smc .smc-text { width: calc(.5rem + var(--tokens)); }
   .widget-smc .smc-fate { width: 7.5rem; }
   .widget-smc td.smc-here { background: color-mix(in srgb, var(--role-target) 9%, var(--widget-paper)); }
   .widget-smc .smc-tokens { display: flex; gap: .1875rem; align-items: center; overflow: hidden; }
@@ -141,7 +152,6 @@ const CSS = `
   .widget-smc .smc-low { position: absolute; inset: 0 auto 0 0; border-radius: .1875rem; background: var(--rejected-hatch); }
   .widget-smc .smc-level { position: absolute; inset: .25rem auto .25rem 0; border-radius: .125rem; background: var(--role-target); outline: 1px solid var(--widget-paper); }
   @container (max-width: 27rem) {
-    .widget-smc .smc-stages { grid-template-columns: repeat(3, minmax(0, 1fr)); }
     .widget-smc .smc-tokens .chip-mark { display: none; }
   }
 `;
@@ -157,12 +167,15 @@ export function smcStepper({rounds, labels}, {round = 0, step = 0} = {}) {
   addStyles("smc", CSS);
   rounds.forEach((_, index) => checkRound(rounds, index));
   const name = (token) => (labels ? labels[token] : String(token));
-  const roundChoice = choice(new Map(rounds.map((_, index) => [String(index + 1), index])), {label: "Round", value: round});
+  const roundChoice = choice(new Map(rounds.map((_, index) => [String(index + 1), index])), {
+    label: "Round",
+    value: round
+  });
   const steps = stepper({steps: STEPS, value: step});
-  const stages = html`<ol class="smc-stages" aria-label="Steps of a round">${STEPS.map((words) => html`<li>${words}</li>`)}</ol>`;
+  const stages = stageRow(STEPS, "Steps of a round");
   const table = scrollRegion("The particles", ".smc-here");
   const gauge = html`<div class="smc-gauge">`;
-  const arrange = (sentence) => [html`<div class="smc-controls">${roundChoice}${steps}</div>`, stages, table, gauge, sentence];
+  const arrange = (sentence) => [controlRow(roundChoice, steps), stages, table, gauge, sentence];
   const frame = widgetFrame("smc", "A round of sequential Monte Carlo, step by step", arrange, {
     fields: {round: integer(0, rounds.length - 1), step: integer(0, STEPS.length - 1)},
     set({round, step}) {
@@ -174,10 +187,7 @@ export function smcStepper({rounds, labels}, {round = 0, step = 0} = {}) {
 
   function update() {
     const state = roundState(rounds, roundChoice.value, steps.value);
-    STEPS.forEach((_, index) => {
-      if (index === state.step) stages.children[index].setAttribute("aria-current", "step");
-      else stages.children[index].removeAttribute("aria-current");
-    });
+    stages.show(state.step);
     table.show(particleTable(rounds, state, name));
     gauge.replaceChildren(...essGauge(rounds[state.round], state.step));
     frame.show(state, describeStep(rounds, state.round, state.step));
@@ -199,7 +209,7 @@ export function smcStepper({rounds, labels}, {round = 0, step = 0} = {}) {
 const CONTEXT_SHOWN = 2;
 const at = (name) => STEPS.indexOf(name);
 
-/** A row for each particle: its tokens, its block's ratio, its share of the weight, what became of it. */
+/** A row for each particle: its tokens, its block's ratio, its weight share, what became of it. */
 function particleTable(rounds, state, name) {
   const record = rounds[state.round];
   const {step} = state;
@@ -216,9 +226,18 @@ function particleTable(rounds, state, name) {
       ${cell("weight", ["reweight", "ESS"], shareBar(share[n], widest, step >= at("reweight")))}
       ${cell("fate", ["resample"], step === at("resample") ? fate(state, n) : awaited())}</tr>`;
   });
-  return html`<table><thead><tr><th scope="col" class="smc-n">#</th><th scope="col">tokens</th>
-    <th scope="col" class="smc-ratio">Π p/q</th><th scope="col" class="smc-weight">share of the weight</th>
+  const style = `--tokens: ${tokensWidth(record, name)}rem`;
+  return html`<table style=${style}><thead><tr><th scope="col" class="smc-n">#</th><th scope="col" class="smc-text">tokens</th>
+    <th scope="col" class="smc-ratio">Π p/q</th><th scope="col" class="smc-weight">weight share</th>
     <th scope="col" class="smc-fate">copies (N·share)</th></tr></thead><tbody>${rows}</tbody></table>`;
+}
+
+/** Room for a particle's chips, in rem. */
+function tokensWidth({contexts, draft_blocks, extra_tokens}, name) {
+  const shown = [...contexts.map((context) => context.slice(-CONTEXT_SHOWN)), ...draft_blocks, extra_tokens].flat();
+  const longest = Math.max(...shown.map((token) => name(token).length));
+  const chips = Math.min(CONTEXT_SHOWN, contexts[0].length) + draft_blocks[0].length + 1;
+  return 1 + chips * (1.75 + 0.5 * longest);
 }
 
 const awaited = () => html`<span class="smc-awaited" aria-hidden="true">·</span>`;

@@ -18,7 +18,10 @@ test("the recorded trees pass", async () => {
 
 const TAMPERINGS = {
   "a wrong depth": [(tree) => (tree.depths[3] = 3), /node 3 is at depth 2, not 3/],
-  "a child worth more than its parent": [(tree) => (tree.values[2] = tree.values[0] + 0.01), /node 2 is worth more than its parent/],
+  "a child worth more than its parent": [
+    (tree) => (tree.values[2] = tree.values[0] + 0.01),
+    /node 2 is worth more than its parent/
+  ],
   "a weak node that grew": [(tree) => (tree.values[3] = tree.values[2] - 1e-4), /in place of a better one/],
   "a kept node without its parent": [(tree) => (tree.kept = [1, 2, 6, 7]), /lacks its parent/],
   "a kept set that is not the best": [(tree) => (tree.kept = [0, 1, 2, 3]), /the best 4 are worth/]
@@ -28,7 +31,10 @@ for (const [name, [change, message]] of Object.entries(TAMPERINGS)) {
   test(`throws on ${name}`, async () => {
     const [tree] = await trees("grow-prune");
     change(tree);
-    assert.throws(() => checkTree(tree), (error) => message.test(error.message) && error.message.includes('"expand 2"'));
+    assert.throws(
+      () => checkTree(tree),
+      (error) => message.test(error.message) && error.message.includes('"expand 2"')
+    );
   });
 }
 
@@ -53,9 +59,18 @@ test("growing is told layer by layer, then ranked and cut", async () => {
     assert.equal(growState(tree, 5).grown, tree.values.length);
   }
   const [wide, narrow] = await trees("grow-prune");
-  assert.match(describeStep(wide, 2, letter), /Layer 2: 4 new nodes below “b” and “c”\..*0\.45 × 0\.90 = 0\.405 for “e”/);
-  assert.match(describeStep(wide, 3, letter), /the 2 nodes of the largest values may grow: “e” \(0\.405\), “a” \(0\.158\)\. The other 2 stay leaves\.$/);
-  assert.match(describeStep(narrow, 1, letter), /the 1 node of the largest values may grow: “b” \(0\.45\)\. The other one stays a leaf\.$/);
+  assert.match(
+    describeStep(wide, 2, letter),
+    /Layer 2: 4 new nodes below “b” and “c”\..*0\.45 × 0\.90 = 0\.405 for “e”/
+  );
+  assert.match(
+    describeStep(wide, 3, letter),
+    /the 2 nodes of the largest values may grow: “e” \(0\.405\), “a” \(0\.158\)\. The other 2 stay leaves\.$/
+  );
+  assert.match(
+    describeStep(narrow, 1, letter),
+    /the 1 node of the largest values may grow: “b” \(0\.45\)\. The other one stays a leaf\.$/
+  );
 });
 
 test("the curves start and end together, and the dynamic one is never below", async () => {
@@ -71,8 +86,14 @@ test("the curves start and end together, and the dynamic one is never below", as
 
 test("a budget of two: a sure draft goes down, the fixed tree goes wide", async () => {
   const [undecided, sure] = await trees("budget-dial");
-  assert.deepEqual(budgetState(sure, 2).dynamicNodes.map((node) => sure.depths[node]), [1, 2]);
-  assert.deepEqual(budgetState(sure, 2).fixedNodes.map((node) => sure.depths[node]), [1, 1]);
+  assert.deepEqual(
+    budgetState(sure, 2).dynamicNodes.map((node) => sure.depths[node]),
+    [1, 2]
+  );
+  assert.deepEqual(
+    budgetState(sure, 2).fixedNodes.map((node) => sure.depths[node]),
+    [1, 1]
+  );
   assert.match(describeBudget(undecided, budgetState(undecided, 1)), /As yet they spend alike\.$/);
 });
 
@@ -83,7 +104,10 @@ test("the recorded bins pass; tampered ones are named", async () => {
     return () => checkBins(data);
   };
   assert.doesNotThrow(await tampered(() => {}));
-  assert.throws(await tampered(({bins}) => (bins[3].confidence = 0.41)), /bin 4: its mean confidence 0\.41 lies outside/);
+  assert.throws(
+    await tampered(({bins}) => (bins[3].confidence = 0.41)),
+    /bin 4: its mean confidence 0\.41 lies outside/
+  );
   assert.throws(await tampered(({bins}) => (bins[2].greedy = 1.2)), /bin 3: greedy is no share/);
   assert.throws(await tampered(({bins}) => (bins[0].count = 0)), /bin 1: an empty bin/);
   assert.throws(await tampered(({errors}) => (errors.sampled += 0.001)), /the error against sampled/);
@@ -93,8 +117,14 @@ test("the calibration sentence says how far confidence can be trusted", async ()
   const {bins} = await fixture("calibration-plot");
   const say = (...setting) => describeCalibration(bins, calibrationState(bins, ...setting));
   assert.match(say("sampled", 10), /365 guesses had a confidence of 0\.9 to 1\.0, .* the head is right about itself/);
-  assert.match(say("greedy", 5), /0\.833 of them are the target’s likeliest token: here the head is less sure than it might be \(\+0\.399\)/);
+  assert.match(
+    say("greedy", 5),
+    /0\.833 of them are the target’s likeliest token: here the head is less sure than it might be \(\+0\.399\)/
+  );
   assert.match(say("greedy", 2), /too sure of itself \(−0\.118\)\. Over all guesses the gap is 0\.124 on average\.$/);
   const empty = [{count: 0, confidence: null, sampled: null, greedy: null}, bins[9]];
-  assert.match(describeCalibration(empty, calibrationState(empty, "greedy", 1)), /^No guess had a confidence of 0\.0 to 0\.5\./);
+  assert.match(
+    describeCalibration(empty, calibrationState(empty, "greedy", 1)),
+    /^No guess had a confidence of 0\.0 to 0\.5\./
+  );
 });

@@ -12,12 +12,19 @@ const recorded = async () => (await fixture("smc-stepper")).rounds;
 test("the recorded rounds pass; there is one with and one without resampling", async () => {
   const rounds = await recorded();
   rounds.forEach((_, index) => checkRound(rounds, index));
-  assert.deepEqual(rounds.map(({resampled}) => resampled), [false, true, true]);
+  assert.deepEqual(
+    rounds.map(({resampled}) => resampled),
+    [false, true, true]
+  );
 });
 
 const TAMPERINGS = {
   "a wrong ratio": [1, (round) => (round.block_ratios[0] *= 1.01), /not the product of p\/q/],
-  "a weight that forgets the last round": [1, (round) => (round.scored_weights = round.block_ratios), /old ones times the ratios/],
+  "a weight that forgets the last round": [
+    1,
+    (round) => (round.scored_weights = round.block_ratios),
+    /old ones times the ratios/
+  ],
   "another sample size": [1, (round) => (round.ess += 0.01), /effective sample size/],
   "resampling that was not due": [0, (round) => (round.resampled = true), /if and only if/],
   "a threshold that decides otherwise": [1, (round) => (round.eta = 1), /if and only if/],
@@ -31,7 +38,10 @@ for (const [name, [index, change, message]] of Object.entries(TAMPERINGS)) {
   test(`throws on ${name}`, async () => {
     const rounds = await recorded();
     change(rounds[index]);
-    assert.throws(() => checkRound(rounds, index), (error) => message.test(error.message) && error.message.includes(`round ${index + 1}`));
+    assert.throws(
+      () => checkRound(rounds, index),
+      (error) => message.test(error.message) && error.message.includes(`round ${index + 1}`)
+    );
   });
 }
 
@@ -51,8 +61,15 @@ test("every step has a sentence; resampling names who was copied and who died", 
   assert.match(describeStep(rounds, 0, 3), /5\.77 of 8: not below η = 4/);
   assert.match(describeStep(rounds, 0, 5), /No resampling: all 8 particles live on/);
   assert.match(describeStep(rounds, 1, 3), /1\.44 of 8: below η = 4/);
-  assert.match(describeStep(rounds, 1, 5), /particle 2 has 6 copies; particles 1, 3, 4, 5, 7 died\. All weights are 1\/8/);
-  assertClose(roundState(rounds, 1, 5).copies.reduce((total, copies) => total + copies), 8, "copies");
+  assert.match(
+    describeStep(rounds, 1, 5),
+    /particle 2 has 6 copies; particles 1, 3, 4, 5, 7 died\. All weights are 1\/8/
+  );
+  assertClose(
+    roundState(rounds, 1, 5).copies.reduce((total, copies) => total + copies),
+    8,
+    "copies"
+  );
 });
 
 test("equal weights count fully, one weight counts once", () => {
@@ -74,8 +91,17 @@ test("the recorded rows pass; a tampered one is named, with the quantity", async
 test("the dial's figures in the text", async () => {
   const states = (await fixture("divergence-dial")).map(dialState);
   const near = (delta) => states.find((state) => state.delta === delta);
-  assert.deepEqual([0, 0.5, 1].map((delta) => near(delta).sdTokens.toFixed(2)), ["5.00", "4.10", "3.36"]);
-  assert.deepEqual([0.5, 1].map((delta) => near(delta).chi2Block.toFixed(3)), ["0.249", "1.138"]);
+  assert.deepEqual(
+    [0, 0.5, 1].map((delta) => near(delta).sdTokens.toFixed(2)),
+    ["5.00", "4.10", "3.36"]
+  );
+  assert.deepEqual(
+    [0.5, 1].map((delta) => near(delta).chi2Block.toFixed(3)),
+    ["0.249", "1.138"]
+  );
   assert.match(describeDial(near(0)), /Draft and target agree/);
-  assert.match(describeDial(near(1)), /3\.36 tokens a pass, particles 5 as ever\. The price: χ² is 0\.209 for a token and 1\.138 for a block/);
+  assert.match(
+    describeDial(near(1)),
+    /3\.36 tokens a pass, particles 5 as ever\. The price: χ² is 0\.209 for a token and 1\.138 for a block/
+  );
 });

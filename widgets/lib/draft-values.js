@@ -15,7 +15,9 @@ export function rerankOrder({values, depths}) {
 
 /** The m nodes of the largest values, ascending. */
 export function keptNodes(tree, m) {
-  return rerankOrder(tree).slice(0, m).sort((a, b) => a - b);
+  return rerankOrder(tree)
+    .slice(0, m)
+    .sort((a, b) => a - b);
 }
 
 /** Whether a set of nodes holds with every node its parent. */
@@ -43,14 +45,22 @@ export function checkExpanded(name, tree) {
   const demand = (holds, words) => {
     if (!holds) throw new Error(`tree "${name}": ${words}`);
   };
-  treeDepths(parents).forEach((depth, node) => demand(depth === depths[node], `node ${node} is at depth ${depth}, not ${depths[node]}`));
+  treeDepths(parents).forEach((depth, node) =>
+    demand(depth === depths[node], `node ${node} is at depth ${depth}, not ${depths[node]}`)
+  );
   values.forEach((value, node) =>
-    demand(parents[node] === -1 || value <= values[parents[node]] + ROUNDING, `node ${node} is worth more than its parent`)
+    demand(
+      parents[node] === -1 || value <= values[parents[node]] + ROUNDING,
+      `node ${node} is worth more than its parent`
+    )
   );
   for (let layer = 1; layer < Math.max(...depths); layer += 1) {
     const grown = frontierOf(tree, layer);
     const left = depths.map((_, node) => node).filter((node) => depths[node] === layer && !grown.includes(node));
-    const [least, most] = [Math.min(...grown.map((node) => values[node])), Math.max(0, ...left.map((node) => values[node]))];
+    const [least, most] = [
+      Math.min(...grown.map((node) => values[node])),
+      Math.max(0, ...left.map((node) => values[node]))
+    ];
     demand(least >= most - ROUNDING, `a node of layer ${layer} was expanded in place of a better one`);
   }
 }

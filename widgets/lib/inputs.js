@@ -25,7 +25,7 @@ const CSS = `
   }
   .widget form.widget-choice div > label {
     position: relative; display: block; width: auto; margin: 0; padding: .25rem .625rem; font: inherit; cursor: pointer;
-    border: 1px solid var(--widget-line); border-radius: .375rem; background: var(--widget-paper); white-space: nowrap;
+    border: 1px solid var(--widget-line); border-radius: .375rem; background: var(--widget-paper); max-width: 100%;
   }
   .widget form.widget-choice div > label:hover { border-color: var(--role-muted); }
   .widget form.widget-choice div > label:has(:checked) {

@@ -1,6 +1,6 @@
 /**
- * What happens in a pass of Jacobi iteration or lookahead, on lists of tokens, as in specdec.lookahead. A run is {name, prompt, block_size, tokens, passes}: the new
- * tokens, and a DecodingPass of specdec.lookahead for each pass.
+ * What happens in a pass of Jacobi iteration or lookahead, on lists of tokens, as in specdec.lookahead. A run is
+ * {name, prompt, block_size, tokens, passes}: the new tokens, and a DecodingPass of specdec.lookahead for each pass.
  */
 
 /** Whether two lists hold the same tokens. */
@@ -56,8 +56,14 @@ export function checkPasses(run, guessOf) {
     const {guess, refined, emitted, n_accepted: accepted} = pass;
     demand(pass.n_verified === verified.length, "it does not start where the last pass ended");
     demand(refined.length === guess.length, "there is not one answer for each place");
-    demand(sameTokens(guess, guessOf(verified, carried, pass).slice(0, wanted - verified.length)), "the guess is another one");
-    demand(accepted === acceptedPrefixLength(guess, refined), `${accepted} are recorded as certain, the tokens say otherwise`);
+    demand(
+      sameTokens(guess, guessOf(verified, carried, pass).slice(0, wanted - verified.length)),
+      "the guess is another one"
+    );
+    demand(
+      accepted === acceptedPrefixLength(guess, refined),
+      `${accepted} are recorded as certain, the tokens say otherwise`
+    );
     demand(sameTokens(emitted, refined.slice(0, accepted)), "what is emitted is not what is certain");
     demand(sameTokens(pass.carried, refined.slice(accepted)), "what is carried is not the rest");
     verified = [...verified, ...emitted];
