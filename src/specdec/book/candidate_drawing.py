@@ -7,6 +7,8 @@ from matplotlib.axes import Axes
 from specdec.book.figures import ROLE_COLORS
 from specdec.tree import DraftTree, tree_depths
 
+_CLEARANCE = 0.24  # between a node's middle and the ends of its lines
+
 
 def draw_tree(
     axis: Axes,
@@ -30,12 +32,11 @@ def draw_tree(
     for node, parent in enumerate(parents):
         role = "accepted" if node in accepted else "muted"
         axis.plot(
-            [depths[node] - 1, depths[node]],
+            [depths[node] - 1 + _CLEARANCE, depths[node] - _CLEARANCE],
             [heights[parent], heights[node]],
             color=ROLE_COLORS[role],
             linewidth=2 if node in accepted else 1,
             linestyle="-" if node in accepted else ":",
-            zorder=1,
         )
         _draw_node(axis, depths[node], heights[node], texts[node], node in accepted)
     _draw_node(axis, 0, heights[-1], root, False)
@@ -81,6 +82,5 @@ def _draw_node(axis: Axes, x: float, y: float, text: str, accepted: bool) -> Non
         ha="center",
         va="center",
         color=color,
-        # a ground that is there hides the line behind the text on light and dark pages alike
-        bbox={"boxstyle": "round,pad=0.3", "facecolor": "#80808030", "edgecolor": color},
+        bbox={"boxstyle": "round,pad=0.3", "facecolor": "none", "edgecolor": color},
     )
