@@ -47,7 +47,7 @@ def greedy_decode(oracle: Oracle, prompt: Sequence[int], n: int) -> tuple[list[i
 
 
 def jacobi_step(oracle: Oracle, verified: list[int], guess: list[int]) -> list[int]:
-    """Refine a block: each place gets what would follow if the guesses before it were right.
+    """Refine a block: each place gets what would follow were the guesses before it right.
 
     a_k = oracle(verified + g_1 … g_{k−1}). A model answers all of them in one forward pass (:class:`ModelOracle`);
     any other oracle is asked position by position, and the answers count as one pass.
@@ -68,7 +68,7 @@ def jacobi_step(oracle: Oracle, verified: list[int], guess: list[int]) -> list[i
 
 
 def accepted_prefix_length(guess: list[int], refined: list[int]) -> int:
-    """How many refined tokens are certain: one, and one for each leading guess that was right.
+    """How many refined tokens are certain: one, and one per leading guess that was right.
 
     Args:
         guess, refined: of one length, at least 1.
@@ -104,7 +104,7 @@ class ModelOracle:
         return self.refine(tokens, tokens[-1:])[0]
 
     def refine(self, verified: list[int], guess: list[int]) -> list[int]:
-        """As asking position by position: causal attention hides the later guesses from each."""
+        """As if asked position by position: causal attention hides the later guesses."""
         ids = torch.tensor(
             [verified + guess[:-1]]
         )  # (1, T): nothing is conditioned on the last
@@ -252,7 +252,7 @@ def jacobi_decode(
 def lookahead_decode(
     oracle: Oracle, prompt: Sequence[int], n: int, block_size: int = 5, ngram_n: int = 3
 ) -> tuple[list[int], int, list[LookaheadPass]]:
-    """Jacobi iteration with a pool of n-grams: where the text repeats, it supplies the guess.
+    """Jacobi iteration with a pool of n-grams, which supplies guesses where text repeats.
 
     Before each pass the last verified token is looked up; what followed it the last time replaces the carried guess.
     Equal to greedy decoding, and never more passes than it.
@@ -404,7 +404,7 @@ def window_lookahead_decode(
     max_candidates: int = 5,
     generator: Chance = None,
 ) -> tuple[list[int], int, list[WindowPass]]:
-    """The published method: in each pass one branch makes n-grams, another verifies some.
+    """The published method: each pass makes n-grams in one branch, verifies in the other.
 
     The lookahead branch holds ``ngram_n`` generations of a Jacobi iteration over ``window`` places ahead of the text,
     and a pass adds the next one. Read across the generations, each place gives one n-gram for the pool: a

@@ -147,7 +147,7 @@ def weigh_and_resample(
     eta: float,
     rng: Chance,
 ) -> tuple[list[int] | None, list[float], SMCRound]:
-    """Multiply weights by block ratios, in logs; draw N ancestors if the ESS is below eta."""
+    """Multiply weights by block ratios, in logs; draw N ancestors if the ESS is low."""
     n_particles = len(particles)
     log_ratios = [_log_ratio(each.target_probs, each.draft_probs) for each in drafted]
     scored = [weight + ratio for weight, ratio in zip(log_weights, log_ratios, strict=True)]
@@ -199,7 +199,7 @@ def smc_sd_decode(
     max_new_tokens: int,
     rng: Chance = None,
 ) -> tuple[list[int], list[SMCRound]]:
-    """Decode by rounds until there are tokens enough, then draw one particle by its weight.
+    """Decode by rounds until there are enough tokens, then draw a particle by weight.
 
     Exact in law if the draft is the target, or K = 0; else approximate, the more so the fewer the particles.
 

@@ -77,7 +77,9 @@ class KVCache:
         ]
 
     def reorder(self, rows: list[int]) -> None:
-        """Keep these rows of the batch, in that order; a row may stand more than once. An empty cache stays empty.
+        """Keep these rows of the batch, in that order; a row may stand more than once.
+
+        An empty cache stays empty.
 
         Raises:
             ValueError: a row that the batch doesn't have.
