@@ -147,7 +147,7 @@ class MedusaModel(nn.Module):
 
 
 def medusa_loss(model: MedusaModel, windows: Tensor, head_decay: float = 0.8) -> Tensor:
-    """The heads' cross-entropies, that of head k weighted with ``head_decay`` to the k: far tokens are hard to foresee.
+    """The heads' cross-entropies, weighted with ``head_decay`` to the power of the head.
 
     Source: Cai et al. 2024, section 2.2.1, equation 1.
 
@@ -315,9 +315,9 @@ def expected_accepted_length(probs: Sequence[float]) -> float:
 
 
 def typical_threshold(probs: Tensor, epsilon: float, delta: float) -> float:
-    """min(ε, δ·exp(−H)): how likely a token must be to count as typical under a law of entropy H (nats).
+    """min(ε, δ·exp(−H)): how likely a token must be to count as typical.
 
-    Where the law is flat, e^−H is small and less likely tokens pass.
+    H is the law's entropy in nats. Where the law is flat, e^−H is small and less likely tokens pass.
 
     Source: Cai et al. 2024, section 2.3.1, after Hewitt et al. 2022.
 
@@ -353,7 +353,7 @@ def verify_tree_typical(
     delta: float = 0.3,
     generator: Chance = None,
 ) -> TypicalVerification:
-    """Accept every guess that is typical where it stands, p(x) > min(ε, δ·e^−H), and keep the longest path of them.
+    """Keep the longest path on which every guess is typical: p(x) > min(ε, δ·e^−H).
 
     **Approximate**: guesses are kept because they are likely enough, not as often as they are likely, so the law of
     what comes out is not the target's.

@@ -184,7 +184,7 @@ def tree_pass_inputs(parents: list[int], past: int) -> tuple[Tensor, Tensor]:
 def verify_tree_greedy(
     tree: DraftTree, root_next: int, node_next: Sequence[int]
 ) -> TreeVerification:
-    """Walk down the tree as long as a child is what the target itself says; add the target's next token.
+    """Walk down while a child is what the target itself says; add the target's next token.
 
     What comes out is what greedy decoding would write, whatever the tree holds.
 
@@ -205,19 +205,22 @@ def verify_tree_greedy(
 
 
 def accepted_path(tree: DraftTree, root_next: int, node_next: Sequence[int]) -> list[int]:
-    """The nodes that :func:`verify_tree_greedy` accepts, from the top. Of equal siblings the first is taken."""
+    """The nodes that a greedy verification accepts, from the top.
+
+    Of equal siblings the first is taken.
+
+    Raises:
+        ValueError: ``node_next`` or the parents don't fit the tokens.
+    """
     tokens, parents = tree["tokens"], tree["parents"]
     if not len(tokens) == len(parents) == len(node_next):
-        raise ValueError(
-            f"a tree of {len(tokens)} tokens needs as many parents and next tokens, got {len(parents)}"
-            f" and {len(node_next)}"
-        )
+        counts = f"{len(tokens)}, {len(parents)} and {len(node_next)}"
+        raise ValueError(f"tokens, parents and node_next must be as many, got {counts}")
     tree_depths(parents)  # checks them
     path, at, wanted = [], -1, root_next
+    # children come after their parent: one sweep will do
     for node, (token, parent) in enumerate(zip(tokens, parents, strict=True)):
-        if (
-            parent == at and token == wanted
-        ):  # children come after their parent: one sweep will do
+        if parent == at and token == wanted:
             path.append(node)
             at, wanted = node, node_next[node]
     return path
@@ -288,7 +291,7 @@ def tree_decode(
     propose: Proposal,
     stop_tokens: Collection[int] = (),
 ) -> TreeGeneration:
-    """Continue ``prompt`` greedily, with a tree of guesses and one pass of the target in every round.
+    """Continue ``prompt`` greedily, with a tree of guesses and one pass in every round.
 
     The first pass reads the prompt and gives one token, the first root. Each round asks for a tree below the root and
     shows root and tree to the target at once. The accepted path and the target's next token are committed, and that
@@ -332,7 +335,7 @@ def tree_decode(
 def verify_below_root(
     model: GPTModel, context: list[int], tree: DraftTree, cache: KVCache
 ) -> tuple[TreeRound, Tensor]:
-    """Show the target the context's last token and the tree below it in one pass; keep what it says itself.
+    """Show the target the newest token and the tree below it; keep what it says itself.
 
     Args:
         model: the target.

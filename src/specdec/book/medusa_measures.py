@@ -114,11 +114,20 @@ def tree_shapes(model: MedusaModel, target: TrainedTarget) -> dict[str, list[Ran
 
 
 def measure_shapes(model: MedusaModel, target: TrainedTarget) -> list[ShapeMeasure]:
-    """Continue held-out prompts greedily with trees of each shape."""
-    prompts = held_out_windows(target.held_out, PROMPTS, PROMPT_LENGTH).tolist()
+    """Continue held-out prompts greedily with trees of each shape.
+
+    Raises:
+        RuntimeError: a run wrote something else than greedy decoding, so that its figure would be worthless.
+    """
+    prompts = held_out_windows(target.held_out, PROMPTS, PROMPT_LENGTH)
+    greedy = greedy_continuations(target.model, prompts, NEW_TOKENS).tolist()
     measures = []
     for shape, places in tree_shapes(model, target).items():
-        runs = [medusa_decode(model, prompt, NEW_TOKENS, places) for prompt in prompts]
+        runs = [
+            medusa_decode(model, prompt, NEW_TOKENS, places) for prompt in prompts.tolist()
+        ]
+        if [run.tokens for run in runs] != greedy:
+            raise RuntimeError(f"{shape} wrote something else than greedy decoding")
         rounds = [record for run in runs for record in run.trace]
         emitted = sum(len(record["emitted"]) for record in rounds)
         measures.append(
