@@ -109,6 +109,7 @@ def fill_template(
 
 def fill_not_found(chapters: list[Chapter], project: Project, assets: dict) -> str:
     """The page that a server shows for an address that does not exist; it may stand at any depth."""
+    pages = _sidebar(chapters, None, project.site_path)
     return _fill(
         project,
         assets,
@@ -118,9 +119,12 @@ def fill_not_found(chapters: list[Chapter], project: Project, assets: dict) -> s
         page_id="not-found",
         fonts=_TEXT_FONTS,
         head_extra="",
-        sidebar=_sidebar(chapters, None, project.site_path),
+        sidebar=pages,
         title_block='<header class="title-block"><h1 class="title">Page not found</h1></header>',
-        content="<p>There is no page at this address. The list of chapters leads to every page of the book.</p>",
+        content=(
+            "<p>There is no page at this address. These are the pages of the book; the search looks through them.</p>"
+            f'<nav class="all-pages" aria-label="Pages">{pages}</nav>'
+        ),
         toc="",
         page_nav="",
     )
