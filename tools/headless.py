@@ -36,6 +36,8 @@ _DRAW_CELLS = """async (within) => {
     scrollTo(0, 0);
 }"""
 
+_QUIET_MILLISECONDS = 200
+
 # A browser that is started by a test asks nobody for anything: no updates, no sync, no first-run pages.
 _LAUNCH_ARGUMENTS = [
     "--no-sandbox",
@@ -71,6 +73,20 @@ def browsing(chromium):
 def draw_cells(page, within_milliseconds):
     """Have every OJS cell of a page drawn, one after the other, for at most so long."""
     page.evaluate(_DRAW_CELLS, within_milliseconds)
+
+
+def settle(page):
+    """Wait until a page is loaded and painted, its fonts too, and asks for nothing more.
+
+    Playwright's ``networkidle`` would say the same, but on a busy machine it is now and then never told.
+    """
+    page.wait_for_load_state("load")
+    page.evaluate("() => document.fonts.ready")
+    asked = "() => performance.getEntriesByType('resource').length"
+    before, after = -1, page.evaluate(asked)
+    while before != after:
+        page.wait_for_timeout(_QUIET_MILLISECONDS)
+        before, after = after, page.evaluate(asked)
 
 
 @contextmanager

@@ -8,7 +8,7 @@ For looking at what one has changed. Pictures are of the whole page, from its fi
 import argparse
 from pathlib import Path
 
-from headless import browsing, draw_cells, find_chromium, serving
+from headless import browsing, draw_cells, find_chromium, serving, settle
 
 SITE = Path(__file__).resolve().parent.parent / "_site"
 DRAWN_WITHIN_MILLISECONDS = 15_000
@@ -53,7 +53,8 @@ def main() -> None:
 
 def _take(browser, address: str, target: Path, width: int, theme: str, medium: str) -> None:
     page = browser.new_page(viewport={"width": width, "height": 1000}, color_scheme=theme)
-    page.goto(address, wait_until="networkidle")
+    page.goto(address)
+    settle(page)
     draw_cells(page, DRAWN_WITHIN_MILLISECONDS)
     page.emulate_media(media=medium, color_scheme=theme)
     page.screenshot(path=target, full_page=True)

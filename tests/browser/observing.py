@@ -4,7 +4,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from axe_playwright_python.sync_playwright import Axe
-from headless import draw_cells
+from headless import draw_cells, settle
 
 SITE = Path(__file__).resolve().parents[2] / "_site"
 DRAWN_WITHIN_MILLISECONDS = 15_000
@@ -53,7 +53,7 @@ def everything_wrong_with(page, address: str) -> list[str]:
     watch = Watch(page)
     page.goto(address)
     unready = cells_not_ready(page)
-    page.wait_for_load_state("networkidle")
+    settle(page)
     return [
         *watch.problems,
         *unready,

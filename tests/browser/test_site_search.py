@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from headless import settle
 from observing import Watch, axe_findings, overflowing
 
 CHAPTER = "chapters/03-speculative-sampling.html"
@@ -110,7 +111,8 @@ def test_the_index_is_loaded_when_the_search_first_opens(new_page, site):
     page = new_page()
     asked = []
     page.on("request", lambda request: asked.append(request.url))
-    page.goto(f"{site}/index.html", wait_until="networkidle")
+    page.goto(f"{site}/index.html")
+    settle(page)
     assert not [url for url in asked if "/search/" in url]
     page.keyboard.press("/")
     page.wait_for_event("requestfinished", lambda request: "pagefind" in request.url)
