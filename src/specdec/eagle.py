@@ -49,7 +49,7 @@ __all__ = [
 
 
 class EagleDraftHead(nn.Module):
-    """Fuse a feature with the embedding of the token that followed it, and let one decoder block make the next feature.
+    """Fuse a feature with the token that followed it; one decoder block makes the next feature.
 
     Source: Li et al. 2024 (EAGLE), section 3.1.
 
@@ -69,7 +69,7 @@ class EagleDraftHead(nn.Module):
         initialise_portably(self, generator)
 
     def fuse(self, features: Tensor, token_embeds: Tensor) -> Tensor:
-        """Join features (B, T, D) and token embeddings (B, T, D) into the block's input (B, T, D)."""
+        """Join features and token embeddings, (B, T, D) each, into the block's input."""
         return self.fusion(torch.cat([features, token_embeds], dim=-1))
 
     def forward(
@@ -295,7 +295,11 @@ class DraftState:
 def draft_state_after(
     drafter: EagleDrafter, ids: Tensor | list[int]
 ) -> tuple[DraftState, int]:
-    """Let the target read a text, (T,) or (1, T), and say its next token: a draft state with that token as its root.
+    """Let the target read a text and say its next token: a draft state with that root.
+
+    Args:
+        drafter: the target and its draft head.
+        ids: the text so far, (T,) or (1, T), at least one token.
 
     Returns:
         (state, root)
@@ -331,7 +335,7 @@ class ChainVerification(TypedDict):
 def verify_chain_greedy(
     gpt: GPTModel, context: Tensor | list[int], draft: list[int]
 ) -> ChainVerification:
-    """Verify a drafted chain in one pass of the target: keep what the target says itself, add its next token.
+    """Verify a drafted chain in one pass of the target: keep what it says itself, add its next.
 
     A chain is a tree of width one, so this is :func:`specdec.tree.verify_tree_greedy`. Whatever the draft, the emitted
     tokens are those of greedy decoding.

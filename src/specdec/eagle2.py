@@ -46,6 +46,7 @@ __all__ = [
     "eagle2_decode",
     "expand_draft_tree",
     "fixed_tree",
+    "grow_children",
     "is_ancestor_closed",
     "keep_nodes",
     "rank_paths",
@@ -78,7 +79,7 @@ class PrunedTree(ExpandedTree):
 def expand_draft_tree(
     oracle: PathOracle, depth: int, branch: int, expand_k: int
 ) -> ExpandedTree:
-    """Grow a draft tree layer by layer; only the most promising nodes of a layer get children.
+    """Grow a draft tree layer by layer; only the most valuable nodes of a layer get children.
 
     Source: Li et al. 2024 (EAGLE-2), section 4.1.
 
@@ -98,16 +99,17 @@ def expand_draft_tree(
     for layer in range(1, depth + 1):
         first_new = len(tree["tokens"])
         for node in frontier:
-            _add_children(tree, node, layer, oracle, branch)
+            grow_children(tree, node, layer, oracle, branch)
         new_nodes = range(first_new, len(tree["tokens"]))
         promising = sorted(new_nodes, key=lambda node: -tree["values"][node])
         frontier = sorted(promising[:expand_k])
     return tree
 
 
-def _add_children(
+def grow_children(
     tree: ExpandedTree, parent: int, depth: int, oracle: PathOracle, branch: int
 ) -> None:
+    """Ask the oracle what may follow a node and append its most confident guesses."""
     path = [tree["tokens"][node] for node in tree_path(tree["parents"], parent)]
     guesses = sorted(oracle(path), key=lambda guess: -guess[1])[:branch]
     if len({token for token, _ in guesses}) < len(guesses):
@@ -187,9 +189,10 @@ def is_ancestor_closed(parents: list[int], kept: Sequence[int]) -> bool:
 
 
 def best_closed_mass(parents: list[int], values: list[float], size: int) -> float:
-    """The largest total value of any ``size`` nodes that form a tree, by dynamic programming over subtrees.
+    """The largest total value of any ``size`` nodes that form a tree.
 
-    It sorts nothing and trusts no monotony, so it can judge :func:`rerank_draft_tree`.
+    By dynamic programming over subtrees. It sorts nothing and trusts no monotony, so it can judge
+    :func:`rerank_draft_tree`.
 
     Args:
         parents: n nodes, parents before their children.
@@ -204,7 +207,7 @@ def best_closed_mass(parents: list[int], values: list[float], size: int) -> floa
         raise ValueError(
             f"size must be at most {len(parents)}, the nodes there are; got {size}"
         )
-    # best[node][k]: the most that k nodes of the subtree under node can be worth; -1 is the root, worth nothing itself
+    # below[node][k]: the most that k nodes below node can be worth; −1 is the root
     below: dict[int, list[float]] = {node: [0.0] for node in range(-1, len(parents))}
     for node in reversed(range(len(parents))):  # children before their parents
         with_node = [0.0] + [values[node] + rest for rest in below[node]]
@@ -321,7 +324,7 @@ def eagle2_decode(
     grow: Grower,
     stop_tokens: Collection[int] = (),
 ) -> TreeGeneration:
-    """Continue ``prompt`` greedily, with a tree of guesses and one pass of the target in every round.
+    """Continue ``prompt`` greedily, with a tree of guesses and one target pass a round.
 
     The first pass reads the prompt and gives one token, the first root. Each round drafts a tree below the root; one
     pass over root and tree, with the tree mask and a KV cache, verifies it; the accepted path and the target's own next

@@ -7,6 +7,8 @@ from matplotlib.axes import Axes
 from specdec.book.figures import ROLE_COLORS
 from specdec.eagle2 import ExpandedTree
 
+_LEAST_NAMED = 0.05  # smaller nodes have no room for a name
+
 
 def draw_tree(
     axis: Axes,
@@ -15,14 +17,14 @@ def draw_tree(
     root: str,
     labels: Sequence[str] | None = None,
 ) -> None:
-    """Draw a tree from left to right; the area of a node is its value, kept nodes are filled and named.
+    """Draw a tree from left to right; the area of a node grows with its value, kept nodes are filled.
 
     Args:
         axis: where to draw.
         tree: from :func:`specdec.eagle2.expand_draft_tree`.
         kept: the nodes that :func:`specdec.eagle2.rerank_draft_tree` keeps.
         root: the name of the root.
-        labels: (n,) names of the nodes; None takes their tokens.
+        labels: (n,) names of the nodes; None takes their tokens. They stand at the kept nodes that aren't tiny.
     """
     labels = [str(token) for token in tree["tokens"]] if labels is None else labels
     heights = _heights(tree["parents"])
@@ -45,16 +47,16 @@ def draw_tree(
             edgecolor=ROLE_COLORS[role],
             zorder=2,
         )
-        if node in kept:
+        if node in kept and tree["values"][node] >= _LEAST_NAMED:
             axis.annotate(
                 f"{labels[node]}  {tree['values'][node]:.2f}",
                 end,
-                xytext=(0, 9),
+                xytext=(0, 4 + 8 * tree["values"][node] ** 0.5),
                 textcoords="offset points",
                 ha="center",
                 fontsize="small",
             )
-    axis.set(xlim=(-0.6, max(tree["depths"]) + 0.5), ylim=(-0.8, max(heights.values()) + 1))
+    axis.set(xlim=(-0.6, max(tree["depths"]) + 0.5), ylim=(-0.8, max(heights.values()) + 2))
     axis.set_xticks(range(1, max(tree["depths"]) + 1))
     axis.set(yticks=[], xlabel="depth")
     axis.spines["left"].set_visible(False)
