@@ -53,7 +53,7 @@ def check_image(page: "Structure", node: dict) -> None:
     options = dict(pairs)
     words = options.get("fig-alt") or options.get("alt") or plain_text(alternative)
     if not words.strip():
-        page.problem(f"the image {url} has no alternative text: write {{fig-alt=\"…\"}} after it", url)
+        page.problem(f'the image {url} has no alternative text: write {{fig-alt="…"}} after it', url)
     for option in options.keys() - IMAGE_OPTIONS:
         page.problem(f"unknown option {option} of the image {url}", url)
     kept = [[key, value] for key, value in pairs if key in ("width", "height")]
@@ -272,5 +272,3 @@ def _unlabelled(block: dict) -> dict:
     if block["t"] == "Figure":
         return block["c"][2][0]
     return block
-
-
