@@ -369,7 +369,7 @@ def verify_chain_greedy(
 def chain_features(
     drafter: EagleDrafter, features: Tensor, ids: Tensor, links: int = 1
 ) -> list[Tensor]:
-    """Predict the features of texts (B, T) from true ones, and on from what was predicted.
+    """Predict features of texts from true ones, and on from what was predicted.
 
     Link 1 continues the true features: training on it alone is teacher forcing. Link j continues what link j − 1
     predicted, as a chain does when it is drafted: training on several links is free-running. All positions of the text
@@ -381,7 +381,7 @@ def chain_features(
     Args:
         drafter: whose head predicts.
         features: (B, T, D) the true ones of ``ids``.
-        ids: (B, T).
+        ids: (B, T), the texts.
         links: at least 1.
 
     Returns:
@@ -451,7 +451,7 @@ def draft_loss(
     feature_weight: float = 1.0,
     token_weight: float = 0.1,
 ) -> Tensor:
-    """How far predicted features miss the target's, and how far the laws read off them do.
+    """How far predicted features, and the laws read off them, miss the target's.
 
     Smooth L1 on the features, cross-entropy of the drafted law against the target's own; summed by weight and
     averaged over positions and links.

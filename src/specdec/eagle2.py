@@ -79,7 +79,7 @@ class PrunedTree(ExpandedTree):
 def expand_draft_tree(
     oracle: PathOracle, depth: int, branch: int, expand_k: int
 ) -> ExpandedTree:
-    """Grow a draft tree layer by layer; only the most valuable nodes of a layer get children.
+    """Grow a tree layer by layer; only a layer's most valuable nodes get children.
 
     Source: Li et al. 2024 (EAGLE-2), section 4.1.
 
@@ -133,7 +133,7 @@ def _append(
 
 
 def rerank_draft_tree(expanded: ExpandedTree, keep_m: int) -> PrunedTree:
-    """Keep the m nodes of the largest values; among equals the shallower, then the earlier.
+    """Keep the m most valuable nodes; of equals the shallower, then the earlier.
 
     A node is never worth more than its parent, and a parent of equal value is shallower: so with a node all its
     ancestors are kept, and what is kept is a tree.
