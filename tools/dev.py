@@ -226,7 +226,10 @@ PYTEST = (PYTHON, "-m", "pytest", "-p", "no:cacheprovider")
 # Two processes on two cores, and not more than pay for loading torch in each.
 PYTEST_ON_ALL_CORES = (*PYTEST, "--numprocesses", "logical", "--maxprocesses", "4")
 NBVAL = (
-    *PYTEST,
+    *PYTEST_ON_ALL_CORES,
+    # A notebook's cells need one kernel, and so one process.
+    "--dist",
+    "loadfile",
     "--nbval",
     "--nbval-current-env",
     "--nbval-cell-timeout",
@@ -284,7 +287,7 @@ LAYERS = {
     ),
     "browser": Layer(
         "the built site in Chromium: widgets show Python's values, nothing overflows, no foreign request, axe",
-        ((*PYTEST, "tests/browser"),),
+        ((*PYTEST_ON_ALL_CORES, "tests/browser"),),
         needs_chromium=True,
     ),
 }
@@ -300,7 +303,7 @@ def test(names: list[str]) -> None:
     for name in names or LAYERS:
         layer = LAYERS[name]
         print(f"\n{name}: {layer.guards}", flush=True)
-        if layer.needs_chromium and not (find_chromium() or _install_chromium()):
+        if layer.needs_chromium and not _browser_is_there():
             results.append((name, "failed" if IN_CI else "skipped", [_NO_CHROMIUM]))
             print(_NO_CHROMIUM)
             continue
@@ -315,21 +318,33 @@ def test(names: list[str]) -> None:
 
 _NO_CHROMIUM = "browser tests need Chromium or Chrome on the PATH: on Debian, `apt-get install chromium`"
 
+# How much room widgets take depends on the typeface, so what was measured holds for one that every Linux can have.
+_BROWSER_PACKAGES = ("chromium", "fonts-liberation")
 
-def _install_chromium() -> str | None:
-    """Install Debian's Chromium where that needs no question: as root, with apt."""
-    if shutil.which("apt-get") is None or not hasattr(os, "geteuid") or os.geteuid() != 0:
-        return None
-    print("installing chromium with apt-get")
-    quiet = {"DEBIAN_FRONTEND": "noninteractive"}
-    for arguments in (
-        ["-qq", "update"],
-        ["-qq", "install", "--yes", "--no-install-recommends", "chromium"],
-    ):
-        subprocess.run(
-            ["apt-get", *arguments], env=environment(**quiet), stdout=subprocess.DEVNULL
-        )
-    return find_chromium()
+
+def _browser_is_there() -> bool:
+    """Whether there is a Chromium; before that, install it and its typeface where apt does so without a question."""
+    if not (find_chromium() and _has_typeface("Liberation Sans")) and _may_use_apt():
+        print(f"installing {' and '.join(_BROWSER_PACKAGES)} with apt-get", flush=True)
+        install = ("install", "--yes", "--no-install-recommends", *_BROWSER_PACKAGES)
+        for arguments in (("update",), install):
+            subprocess.run(
+                ["apt-get", "-qq", *arguments],
+                env=environment(DEBIAN_FRONTEND="noninteractive"),
+                stdout=subprocess.DEVNULL,
+            )
+    return find_chromium() is not None
+
+
+def _has_typeface(family: str) -> bool:
+    if shutil.which("fc-list") is None:
+        return False
+    listed = subprocess.run(["fc-list", family], capture_output=True, text=True)
+    return bool(listed.stdout.strip())
+
+
+def _may_use_apt() -> bool:
+    return bool(shutil.which("apt-get")) and hasattr(os, "geteuid") and os.geteuid() == 0
 
 
 def _run_layer(layer: Layer) -> tuple[bool, list[str]]:
