@@ -3,7 +3,7 @@
     .venv/bin/python bench/pass_cost.py [FILE]
 
 Prints each cost as a multiple of the pass over one position; with FILE it also writes the record that the chapter
-on generation plots (bench/records/pass_cost.json).
+on generation plots, one for each machine (bench/records/pass_cost/MACHINE.json).
 """
 
 import json
