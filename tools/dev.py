@@ -287,7 +287,8 @@ LAYERS = {
     ),
     "browser": Layer(
         "the built site in Chromium: widgets show Python's values, nothing overflows, no foreign request, axe",
-        ((*PYTEST_ON_ALL_CORES, "tests/browser"),),
+        # Browsers wait for frames more than they compute, so there is room for one more than two cores.
+        ((*PYTEST, "--numprocesses", "3", "tests/browser"),),
         needs_chromium=True,
     ),
 }
