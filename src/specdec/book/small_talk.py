@@ -6,12 +6,15 @@ grammar draws each part given the one before it, so some words are nearly certai
 
 import torch
 
+from specdec.book.vocabulary import Vocabulary
 from specdec.checks import check_at_least
 
 WORDS = (
     "the a old young small cat dog bird sat slept ran flew sang"
     " on under over quietly mat tree house garden then again ."
 ).split()
+_VOCABULARY = Vocabulary(WORDS)
+encode, decode = _VOCABULARY.encode, _VOCABULARY.decode
 
 # Each state of the grammar: how it may go on, as (word, weight, next state).
 _GRAMMAR: dict[str, list[tuple[str, float, str]]] = {
@@ -62,23 +65,6 @@ def write(n_words: int, generator: torch.Generator | None = None) -> torch.Tenso
         word, state = _choose(_GRAMMAR[state], u)
         tokens.append(WORDS.index(word))
     return torch.tensor(tokens)
-
-
-def encode(text: str) -> list[int]:
-    """Token ids of a text whose words are separated by blanks.
-
-    Raises:
-        ValueError: a word is not among ``WORDS``.
-    """
-    unknown = [word for word in text.split() if word not in WORDS]
-    if unknown:
-        raise ValueError(f"text must consist of the words {WORDS}, got {unknown[0]!r}")
-    return [WORDS.index(word) for word in text.split()]
-
-
-def decode(tokens: list[int]) -> str:
-    """The text of ``tokens``, words separated by blanks."""
-    return " ".join(WORDS[token] for token in tokens)
 
 
 def _choose(options: list[tuple[str, float, str]], u: float) -> tuple[str, str]:

@@ -7,9 +7,12 @@ takes cats and dogs for the same.
 import torch
 from torch import Tensor
 
+from specdec.book.vocabulary import Vocabulary
 from specdec.distributions import StepFunction
 
 WORDS = ["the", "cat", "dog", "sat", "ran", "."]
+_VOCABULARY = Vocabulary(WORDS)
+encode, decode = _VOCABULARY.encode, _VOCABULARY.decode
 
 _TARGET = {
     "the": [0.01, 0.50, 0.45, 0.01, 0.01, 0.02],
@@ -42,20 +45,3 @@ def _step(table: dict[str, list[float]]) -> StepFunction:
 
 target_step = _step(_TARGET)
 draft_step = _step(_DRAFT)
-
-
-def encode(text: str) -> list[int]:
-    """Token ids of a text whose words are separated by blanks.
-
-    Raises:
-        ValueError: a word is not among ``WORDS``.
-    """
-    unknown = [word for word in text.split() if word not in WORDS]
-    if unknown:
-        raise ValueError(f"text must consist of the words {WORDS}, got {unknown[0]!r}")
-    return [WORDS.index(word) for word in text.split()]
-
-
-def decode(tokens: list[int]) -> str:
-    """The text of ``tokens``, words separated by blanks."""
-    return " ".join(WORDS[token] for token in tokens)
