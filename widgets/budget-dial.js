@@ -3,7 +3,7 @@ import {integer, oneOf} from "./lib/address.js";
 import {role} from "./lib/colours.js";
 import {checkExpanded, keptNodes, rerankOrder, valueMass} from "./lib/draft-values.js";
 import {count} from "./lib/formats.js";
-import {onInput, widgetFrame} from "./lib/frame.js";
+import {widgetFrame} from "./lib/frame.js";
 import {choice, range} from "./lib/inputs.js";
 import {columns, controlRow, part} from "./lib/layout.js";
 import {legend} from "./lib/legend.js";
@@ -135,14 +135,8 @@ export function budgetDial({trees, labels}, options = {}) {
     curves.redraw();
   }
 
-  onInput(treeChoice, () => {
-    open();
-    frame.notify();
-  });
-  onInput(dial, () => {
-    update();
-    frame.notify();
-  });
+  frame.follow(treeChoice, open);
+  frame.follow(dial, update);
   open();
   return frame.open();
 }

@@ -2,7 +2,7 @@ import {Plot} from "./vendor/observable.js";
 import {integer, oneOf} from "./lib/address.js";
 import {role} from "./lib/colours.js";
 import {grouped, probability, signed} from "./lib/formats.js";
-import {onInput, widgetFrame} from "./lib/frame.js";
+import {widgetFrame} from "./lib/frame.js";
 import {choice, levels} from "./lib/inputs.js";
 import {controlRow, part} from "./lib/layout.js";
 import {legend} from "./lib/legend.js";
@@ -132,12 +132,7 @@ export function calibrationPlot(data, {against = "sampled", bin = data.bins.leng
     chart.redraw();
   }
 
-  for (const control of [chosen, slider]) {
-    onInput(control, () => {
-      update();
-      frame.notify();
-    });
-  }
+  frame.follow([chosen, slider], update);
   update();
   return frame.open();
 }

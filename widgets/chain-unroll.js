@@ -3,7 +3,7 @@ import {integer} from "./lib/address.js";
 import {chip} from "./lib/chips.js";
 import {role} from "./lib/colours.js";
 import {count, probability} from "./lib/formats.js";
-import {onInput, widgetFrame} from "./lib/frame.js";
+import {widgetFrame} from "./lib/frame.js";
 import {choice, levels} from "./lib/inputs.js";
 import {lawChart} from "./lib/laws.js";
 import {scrollRegion} from "./lib/scroll.js";
@@ -183,17 +183,11 @@ export function chainUnroll(data, {chain = 0, length = data.greedy.length - 1, s
     );
   }
 
-  function react() {
-    update();
-    frame.notify();
-  }
-
-  onInput(chainChoice, react);
-  onInput(lengthChoice, () => {
+  frame.follow([chainChoice, steps], update);
+  frame.follow(lengthChoice, () => {
     steps.setSteps(names(lengthChoice.value), Math.min(steps.value, lengthChoice.value));
-    react();
+    update();
   });
-  onInput(steps, react);
   update();
   return frame.open();
 }

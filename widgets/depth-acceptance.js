@@ -2,7 +2,7 @@ import {Plot, html} from "./vendor/observable.js";
 import {integer, oneOf} from "./lib/address.js";
 import {role} from "./lib/colours.js";
 import {probability} from "./lib/formats.js";
-import {onInput, widgetFrame} from "./lib/frame.js";
+import {widgetFrame} from "./lib/frame.js";
 import {choice, levels} from "./lib/inputs.js";
 import {plot, responsive} from "./lib/plot.js";
 import {addStyles} from "./lib/styles.js";
@@ -129,12 +129,7 @@ export function depthAcceptance({contexts, series}, {measure = "cumulative", dep
     chart.redraw();
   }
 
-  for (const control of [measureChoice, depthChoice]) {
-    onInput(control, () => {
-      update();
-      frame.notify();
-    });
-  }
+  frame.follow([measureChoice, depthChoice], update);
   update();
   return frame.open();
 }

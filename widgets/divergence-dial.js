@@ -3,7 +3,7 @@ import {oneOf} from "./lib/address.js";
 import {role} from "./lib/colours.js";
 import {acceptanceRate} from "./lib/distributions.js";
 import {probability} from "./lib/formats.js";
-import {onInput, widgetFrame} from "./lib/frame.js";
+import {widgetFrame} from "./lib/frame.js";
 import {levels} from "./lib/inputs.js";
 import {lawChart} from "./lib/laws.js";
 import {columns, part} from "./lib/layout.js";
@@ -135,10 +135,7 @@ export function divergenceDial(rows, {delta = 0.5, labels} = {}) {
     error.redraw();
   }
 
-  onInput(dial, () => {
-    update();
-    frame.notify();
-  });
+  frame.follow(dial, update);
   update();
   return frame.open();
 }

@@ -2,7 +2,7 @@ import {Plot, html} from "./vendor/observable.js";
 import {number, oneOf} from "./lib/address.js";
 import {role} from "./lib/colours.js";
 import {probability} from "./lib/formats.js";
-import {onInput, widgetFrame} from "./lib/frame.js";
+import {widgetFrame} from "./lib/frame.js";
 import {choice, range} from "./lib/inputs.js";
 import {legend} from "./lib/legend.js";
 import {keyMark, plot, responsive} from "./lib/plot.js";
@@ -138,12 +138,7 @@ export function featureToggle(data, {token = 0, aim = 0.5, labels = ["A", "B"]} 
     chart.redraw();
   }
 
-  for (const control of [tokenChoice, aimRange]) {
-    onInput(control, () => {
-      update();
-      frame.notify();
-    });
-  }
+  frame.follow([tokenChoice, aimRange], update);
   update();
   return frame.open();
 }

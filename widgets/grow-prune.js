@@ -3,7 +3,7 @@ import {integer, oneOf} from "./lib/address.js";
 import {role} from "./lib/colours.js";
 import {checkExpanded, checkKept, frontierOf, rerankOrder, valueMass} from "./lib/draft-values.js";
 import {count, probability} from "./lib/formats.js";
-import {onInput, widgetFrame} from "./lib/frame.js";
+import {widgetFrame} from "./lib/frame.js";
 import {choice} from "./lib/inputs.js";
 import {controlRow} from "./lib/layout.js";
 import {legend} from "./lib/legend.js";
@@ -175,14 +175,8 @@ export function growPrune({trees, labels}, options = {}) {
     frame.show(state, describeStep(current(), steps.value, name));
   }
 
-  onInput(treeChoice, () => {
-    open(0);
-    frame.notify();
-  });
-  onInput(steps, () => {
-    update();
-    frame.notify();
-  });
+  frame.follow(treeChoice, () => open(0));
+  frame.follow(steps, update);
   open(start.step);
   return frame.open();
 }

@@ -2,7 +2,7 @@ import {Plot, html} from "./vendor/observable.js";
 import {number} from "./lib/address.js";
 import {role} from "./lib/colours.js";
 import {probability} from "./lib/formats.js";
-import {onInput, widgetFrame} from "./lib/frame.js";
+import {widgetFrame} from "./lib/frame.js";
 import {choice, range} from "./lib/inputs.js";
 import {legend} from "./lib/legend.js";
 import {keyMark, plot, responsive} from "./lib/plot.js";
@@ -114,16 +114,12 @@ export function headExplorer({presets, demo}, {probs: start = demo.probs} = {}) 
   }
 
   sliders.forEach((slider, head) => {
-    onInput(slider, () => {
+    frame.follow(slider, () => {
       probs[head] = slider.value;
       update();
-      frame.notify();
     });
   });
-  onInput(caseChoice, () => {
-    set(caseChoice.value.probs);
-    frame.notify();
-  });
+  frame.follow(caseChoice, () => set(caseChoice.value.probs));
   update();
   return frame.open();
 }

@@ -2,7 +2,7 @@ import {html} from "./vendor/observable.js";
 import {integer, oneOf} from "./lib/address.js";
 import {chip} from "./lib/chips.js";
 import {count} from "./lib/formats.js";
-import {onInput, widgetFrame} from "./lib/frame.js";
+import {widgetFrame} from "./lib/frame.js";
 import {choice, levels} from "./lib/inputs.js";
 import {controlRow} from "./lib/layout.js";
 import {legend} from "./lib/legend.js";
@@ -148,16 +148,12 @@ export function jacobiGrid({streams: runs, labels}, options = {}) {
   }
 
   for (const control of [streamChoice, block]) {
-    onInput(control, () => {
+    frame.follow(control, () => {
       steps.setSteps(names(), 0);
       update();
-      frame.notify();
     });
   }
-  onInput(steps, () => {
-    update();
-    frame.notify();
-  });
+  frame.follow(steps, update);
   update();
   return frame.open();
 }

@@ -3,7 +3,7 @@ import {integer, oneOf} from "./lib/address.js";
 import {chip} from "./lib/chips.js";
 import {role} from "./lib/colours.js";
 import {count} from "./lib/formats.js";
-import {onInput, widgetFrame} from "./lib/frame.js";
+import {widgetFrame} from "./lib/frame.js";
 import {choice, goToEnds} from "./lib/inputs.js";
 import {legend} from "./lib/legend.js";
 import {responsive} from "./lib/plot.js";
@@ -165,11 +165,6 @@ export function maskView(data, {node = data.parents.length - 1, rule = "tree"} =
     paint();
   }
 
-  function choose() {
-    update();
-    frame.notify();
-  }
-
   nodes.labels.forEach((label, other) => {
     label.addEventListener("pointerenter", () => look(other));
     label.addEventListener("pointerleave", () => look(null));
@@ -180,10 +175,10 @@ export function maskView(data, {node = data.parents.length - 1, rule = "tree"} =
     const row = rowAt(grid, parents.length, event.clientY);
     if (row === null) return;
     nodes.value = row;
-    choose();
+    update();
+    frame.notify();
   });
-  onInput(nodes.element, choose);
-  onInput(ruleChoice, choose);
+  frame.follow([nodes.element, ruleChoice], update);
   nodes.value = node;
   update();
   return frame.open();

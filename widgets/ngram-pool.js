@@ -2,7 +2,7 @@ import {html} from "./vendor/observable.js";
 import {integer, oneOf} from "./lib/address.js";
 import {chip} from "./lib/chips.js";
 import {count} from "./lib/formats.js";
-import {onInput, widgetFrame} from "./lib/frame.js";
+import {widgetFrame} from "./lib/frame.js";
 import {choice} from "./lib/inputs.js";
 import {controlRow} from "./lib/layout.js";
 import {legend} from "./lib/legend.js";
@@ -180,15 +180,11 @@ export function ngramPool({streams: runs, labels}, options = {}) {
     frame.show(state, describePool(run, steps.value, name));
   }
 
-  onInput(streamChoice, () => {
+  frame.follow(streamChoice, () => {
     steps.setSteps(stepNames(), 0);
     update();
-    frame.notify();
   });
-  onInput(steps, () => {
-    update();
-    frame.notify();
-  });
+  frame.follow(steps, update);
   update();
   return frame.open();
 }

@@ -2,7 +2,7 @@ import {Plot, html} from "./vendor/observable.js";
 import {oneOf} from "./lib/address.js";
 import {role} from "./lib/colours.js";
 import {percent} from "./lib/formats.js";
-import {onInput, widgetFrame} from "./lib/frame.js";
+import {widgetFrame} from "./lib/frame.js";
 import {choice, levels} from "./lib/inputs.js";
 import {columns, controlRow, part} from "./lib/layout.js";
 import {plot, responsive} from "./lib/plot.js";
@@ -124,12 +124,7 @@ export function passCounter({streams}, options = {}) {
     curves.redraw();
   }
 
-  for (const control of Object.values(controls)) {
-    onInput(control, () => {
-      update();
-      frame.notify();
-    });
-  }
+  frame.follow(Object.values(controls), update);
   update();
   return frame.open();
 }

@@ -2,7 +2,7 @@ import {Plot, html} from "./vendor/observable.js";
 import {integer, oneOf} from "./lib/address.js";
 import {role} from "./lib/colours.js";
 import {count, grouped} from "./lib/formats.js";
-import {onInput, widgetFrame} from "./lib/frame.js";
+import {widgetFrame} from "./lib/frame.js";
 import {choice, levels, range} from "./lib/inputs.js";
 import {keyMark, note, plot, responsive} from "./lib/plot.js";
 import {addStyles} from "./lib/styles.js";
@@ -190,12 +190,7 @@ export function rooflineExplorer(data, options = {}) {
     clock.redraw();
   }
 
-  for (const control of Object.values(controls)) {
-    onInput(control, () => {
-      update();
-      frame.notify();
-    });
-  }
+  frame.follow(Object.values(controls), update);
   update();
   return frame.open();
 }

@@ -4,7 +4,7 @@ import {chip} from "./lib/chips.js";
 import {role} from "./lib/colours.js";
 import {residualDistribution, verdict} from "./lib/distributions.js";
 import {count, percent, probability} from "./lib/formats.js";
-import {onInput, widgetFrame} from "./lib/frame.js";
+import {widgetFrame} from "./lib/frame.js";
 import {choice} from "./lib/inputs.js";
 import {controlRow, stageRow} from "./lib/layout.js";
 import {groupedBars, lawChart, miniLaw} from "./lib/laws.js";
@@ -303,15 +303,11 @@ export function roundStepper({rounds, labels}, {round = 0, step = 0} = {}) {
     );
   }
 
-  onInput(roundChoice, () => {
+  frame.follow(roundChoice, () => {
     steps.setSteps(names(roundChoice.value), 0);
     update();
-    frame.notify();
   });
-  onInput(steps, () => {
-    update();
-    frame.notify();
-  });
+  frame.follow(steps, update);
   update();
   return frame.open();
 }

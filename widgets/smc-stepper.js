@@ -3,7 +3,7 @@ import {integer} from "./lib/address.js";
 import {chip} from "./lib/chips.js";
 import {role} from "./lib/colours.js";
 import {count, percent, probability} from "./lib/formats.js";
-import {onInput, widgetFrame} from "./lib/frame.js";
+import {widgetFrame} from "./lib/frame.js";
 import {choice} from "./lib/inputs.js";
 import {controlRow, stageRow} from "./lib/layout.js";
 import {blockRatio, copiesOf, effectiveSampleSize, shares} from "./lib/particles.js";
@@ -193,15 +193,11 @@ export function smcStepper({rounds, labels}, {round = 0, step = 0} = {}) {
     frame.show(state, describeStep(rounds, state.round, state.step));
   }
 
-  onInput(roundChoice, () => {
+  frame.follow(roundChoice, () => {
     steps.setSteps(STEPS, 0);
     update();
-    frame.notify();
   });
-  onInput(steps, () => {
-    update();
-    frame.notify();
-  });
+  frame.follow(steps, update);
   update();
   return frame.open();
 }

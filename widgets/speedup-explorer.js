@@ -2,7 +2,7 @@ import {Plot, html} from "./vendor/observable.js";
 import {integer, number} from "./lib/address.js";
 import {role} from "./lib/colours.js";
 import {times} from "./lib/formats.js";
-import {onInput, widgetFrame} from "./lib/frame.js";
+import {widgetFrame} from "./lib/frame.js";
 import {range} from "./lib/inputs.js";
 import {keyMark, note, plot, responsive} from "./lib/plot.js";
 import {addStyles} from "./lib/styles.js";
@@ -160,12 +160,7 @@ export function speedupExplorer(grid, {alpha = 0.8, gamma = 4, c = 0.1} = {}) {
     speedupPlot.redraw();
   }
 
-  for (const slider of Object.values(sliders)) {
-    onInput(slider, () => {
-      update();
-      frame.notify();
-    });
-  }
+  frame.follow(Object.values(sliders), update);
   update();
   return frame.open();
 }

@@ -2,7 +2,7 @@ import {html} from "./vendor/observable.js";
 import {integer} from "./lib/address.js";
 import {chip} from "./lib/chips.js";
 import {count} from "./lib/formats.js";
-import {onInput, widgetFrame} from "./lib/frame.js";
+import {widgetFrame} from "./lib/frame.js";
 import {choice} from "./lib/inputs.js";
 import {stepper} from "./lib/stepper.js";
 import {addStyles} from "./lib/styles.js";
@@ -178,14 +178,8 @@ export function treeStepper({labels, rounds}, {round = 0, step = 0, choose = "Tr
     );
   }
 
-  onInput(roundChoice, () => {
-    open(0);
-    frame.notify();
-  });
-  onInput(steps, () => {
-    update();
-    frame.notify();
-  });
+  frame.follow(roundChoice, () => open(0));
+  frame.follow(steps, update);
   open(step);
   return frame.open();
 }

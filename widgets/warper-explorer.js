@@ -1,7 +1,7 @@
 import {html} from "./vendor/observable.js";
 import {integer, number} from "./lib/address.js";
 import {count, percent, probability} from "./lib/formats.js";
-import {onInput, widgetFrame} from "./lib/frame.js";
+import {widgetFrame} from "./lib/frame.js";
 import {choice, range} from "./lib/inputs.js";
 import {addStyles} from "./lib/styles.js";
 
@@ -239,16 +239,8 @@ export function warperExplorer({labels, logits, presets}, {temperature = 1, topK
     frame.show(state, describeWarp(state, labels));
   }
 
-  for (const slider of Object.values(sliders)) {
-    onInput(slider, () => {
-      update();
-      frame.notify();
-    });
-  }
-  onInput(presetChoice, () => {
-    set(settingsOf(presetChoice.value));
-    frame.notify();
-  });
+  frame.follow(Object.values(sliders), update);
+  frame.follow(presetChoice, () => set(settingsOf(presetChoice.value)));
   update();
   return frame.open();
 }

@@ -62,8 +62,10 @@ const LINK_ICON = "M6.5 9.5l3-3M7 4.5l1.5-1.5a3 3 0 0 1 4.5 4.5L11.5 9M9 11.5L7.
  * @param {(sentence: Node) => Node[]} arrange the parts top to bottom, the sentence among them
  * @param {{fields: object, set: (state: object) => void}} state which entries of `.value` the address can hold, by
  *   what each may be (see address.js); `set` shows a value in which these have changed
- * @returns {{root: HTMLElement, show: (value: object, sentence: string) => void, notify: () => void, open: () => HTMLElement}}
- *   `show` after each change, `notify` when the reader made it; `open` when the first state is shown: it takes up what
+ * @returns {{root: HTMLElement, show: (value: object, sentence: string) => void, notify: () => void,
+ *   follow: (controls: HTMLElement | HTMLElement[], react: () => void) => void, open: () => HTMLElement}}
+ *   `show` after each change, `notify` when the reader made it; `follow` has `react` show what controls are moved to, and
+ *   notifies; `open` when the first state is shown: it takes up what
  *   the address says and returns the finished root
  */
 export function widgetFrame(name, label, arrange, {fields, set}) {
@@ -88,6 +90,14 @@ export function widgetFrame(name, label, arrange, {fields, set}) {
       if (sentence.textContent !== words) sentence.textContent = words;
     },
     notify,
+    follow(controls, react) {
+      for (const control of [controls].flat()) {
+        onInput(control, () => {
+          react();
+          notify();
+        });
+      }
+    },
     open() {
       address = keepInAddress(root, {
         name,
