@@ -532,16 +532,26 @@ class TestChapterSaysWhatItShows:
     """What the prose claims of the streams, held against the data that the chapter hands to its page."""
 
     def test_jacobi_grid(self):
-        constant, counters, circle = _chapter_payload("jacobi")
-        assert [r["n_accepted"] for r in constant["passes"]] == [1, 5, 5, 1]
-        assert {r["n_accepted"] for r in counters["passes"][1:-1]} == {2}
-        assert {r["n_accepted"] for r in circle["passes"]} == {1}
-        # right tokens wait, carried along and not yet certain; never in the circle
-        assert [self._right_ones_wait(s) for s in (constant, counters, circle)] == [
-            True,
-            True,
-            False,
+        runs = _chapter_payload("jacobi")
+        names = list(dict.fromkeys(run["name"] for run in runs))
+        assert [(run["name"], run["block_size"]) for run in runs] == [
+            (name, block_size) for name in names for block_size in (1, 2, 5)
         ]
+        accepted = {
+            (run["name"], run["block_size"]): [r["n_accepted"] for r in run["passes"]]
+            for run in runs
+        }
+        constant, counters, circle = names
+        assert accepted[constant, 5] == [1, 5, 5, 1]
+        assert accepted[counters, 5] == [1, 2, 2, 2, 2, 2, 1]
+        assert accepted[counters, 2] == [1, 2] * 4, "one pass more than blocks of five"
+        for block_size in (1, 2, 5):
+            assert accepted[circle, block_size] == [1] * 12
+        for name in names:
+            assert accepted[name, 1] == [1] * 12, "a block of one is plain decoding"
+        # right tokens wait, carried along and not yet certain; never in the circle
+        wide = [run for run in runs if run["block_size"] == 5]
+        assert [self._right_ones_wait(run) for run in wide] == [True, True, False]
 
     def _right_ones_wait(self, stream):
         text = stream["prompt"] + stream["tokens"]
@@ -576,17 +586,32 @@ class TestChapterSaysWhatItShows:
         fresh = grids["a GPT on text that doesn't repeat"]
         assert set(fresh["jacobi"]) == {24} == set(sum(fresh["lookahead"], []))
 
+    def test_longer_memory_fills_later(self):
+        grids = {grid["name"]: grid for grid in _chapter_payload("pass_counter")}
+        of_three, _, of_five = grids["three tokens in a circle"]["lookahead"][4][2:]
+        assert of_three < of_five
+        at_five = grids["a GPT that knows 5 8 2 8"]["lookahead"][4]
+        assert at_five[1] > at_five[3], "two tokens of memory take the wrong 8"
+
     def test_pool(self):
-        circle, periodic, fresh = _chapter_payload("ngram_pool")
+        circle, periodic, counters, fresh = _chapter_payload("ngram_pool")
         assert [r["source"] for r in circle["passes"]][:4] == [
             "first guess",
             *["carried"] * 2,
             "pool",
         ]
         assert {r["source"] for r in circle["passes"][3:]} == {"pool"}
-        assert any(r["hit"] for r in periodic["passes"]) and not any(
-            r["hit"] for r in fresh["passes"]
-        )
+        assert not any(r["hit"] for r in fresh["passes"])
+        found = [r for r in periodic["passes"] if r["key"] == 8 and r["hit"]]
+        assert {r["hit"][0] for r in found} == {2, 5}
+        assert all(r["n_accepted"] == len(r["guess"]) for r in found)
+        misled = 0
+        for former, latter in itertools.pairwise(counters["passes"]):
+            if latter["hit"]:
+                assert former["carried"][:1] in ([], latter["refined"][:1])
+                assert latter["hit"][0] != latter["refined"][0]
+                misled += 1
+        assert misled > 5
 
 
 @pytest.mark.parametrize(
