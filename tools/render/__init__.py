@@ -8,8 +8,8 @@ OJS and maths are compiled at build time by `node/compile.mjs`, and `node/search
     python -m tools.render preview    build, serve on 127.0.0.1, rebuild and reload on change
 
 A page passes through these modules in this order: `project` (which pages), `source` (a file's text, cells, outputs),
-`structure` (numbers; with `blocks` for figures and callouts, `cells` for code), `resolve` (references, links),
-`pages` (HTML) and `checks`; `builder` runs them.
+`structure` (numbers; with `blocks` for figures and callouts, `cells` for code), `glossary` (marks of its words),
+`resolve` (references, links), `pages` (HTML) and `checks`; `builder` runs them.
 
 What it does not do, and refuses with a message: PDF, ePub and other formats; executing code; listings; shortcodes;
 Lua filters; Quarto extensions; figure layouts and sub-figures; appendices. An option or a construct that it does not

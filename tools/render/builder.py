@@ -10,6 +10,7 @@ from pathlib import Path
 from . import pandoc
 from .checks import check_anchors, check_page
 from .errors import Problems
+from .glossary import mark_terms
 from .heights import load_heights
 from .node import compile_pages, write_search_index
 from .nodes import plain_text
@@ -85,6 +86,7 @@ class _Build:
         structures = [
             structure(source, chapter.number, self.problems) for source, chapter in zip(sources, chapters, strict=True)
         ]
+        mark_terms(structures, self.problems)
         pages = self._resolve(structures)
         self.cited = sorted({key for page in pages for key in page.citations})
         self.references = self._references_page(pages)

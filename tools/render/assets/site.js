@@ -1,6 +1,7 @@
 /** What the frame of a page does in the browser; without it the page reads the same. */
 import {all, element} from "./dom.js";
 import {wireSearch} from "./search.js";
+import {wireTerms} from "./terms.js";
 
 const root = new URL("..", document.currentScript.src); // this script stands in assets/
 
@@ -144,6 +145,7 @@ function followReading() {
 
 switchTheme();
 wireSearch(root);
+wireTerms();
 addCopyButtons();
 addAnchors();
 wireTabs();

@@ -13,7 +13,7 @@ import {close, createIndex} from "pagefind";
 const FOLDER = "assets/search";
 
 /** What a search should not find. Of a formula within a sentence its symbols stay, so that excerpts can be read. */
-const EXCLUDED = [".equation", ".katex-html", "annotation", "pre", ".code-fold", "[data-ojs]", ".title-meta", ".page-nav"];
+const EXCLUDED = [".equation", ".katex-html", "annotation", "pre", ".code-fold", "[data-ojs]", ".title-meta", ".page-nav", ".meanings"];
 
 /** Of what Pagefind writes: its engine and the index. Its own search boxes are left out, for the frame has one. */
 const NEEDED = /^(pagefind\.js|pagefind-worker\.js|pagefind-entry\.json|wasm\.(?!unknown).*|.*\.pf_\w+)$/;
