@@ -18,7 +18,7 @@ import nbformat
 import yaml
 
 ROOT = Path(__file__).resolve().parent.parent
-FRONT_MATTER_KEYS = ("title", "description", "exactness")
+FRONT_MATTER_KEYS = ("title", "description")
 NOTEBOOK_METADATA_KEYS = {"kernelspec", "language_info"}
 CELL_METADATA_KEYS = {"tags"}
 BRIDGE_SCRIPT = re.compile(r'<script[^>]*type="ojs-define"')
@@ -40,26 +40,35 @@ class Finding(NamedTuple):
 def lint(path: Path) -> list[Finding]:
     """Return everything that the rules find in one notebook."""
     notebook = nbformat.read(path, as_version=4)
-    return sorted(finding for rule in RULES for finding in rule(notebook))
+    rules = [*RULES, exactness] if path.name[:1].isdigit() else RULES
+    return sorted(finding for rule in rules for finding in rule(notebook))
 
 
 def front_matter(notebook) -> Iterator[Finding]:
-    """The first cell is raw YAML that names the chapter and says how exact its method is."""
-    first = notebook.cells[0] if notebook.cells else None
-    fenced = first and re.fullmatch(r"---\n(.*?)\n---\s*", first.source, re.DOTALL)
-    if not fenced or first.cell_type != "raw":
+    """The first cell is raw YAML that names the page and says what it is about."""
+    try:
+        values = _front_matter(notebook)
+    except yaml.YAMLError as error:
+        yield Finding(1, f"front matter is not YAML: {error}")
+        return
+    if values is None:
         yield Finding(
             1, "must be a raw cell with YAML front matter between two lines of ---"
         )
         return
-    try:
-        values = yaml.safe_load(fenced[1])
-    except yaml.YAMLError as error:
-        yield Finding(1, f"front matter is not YAML: {error}")
-        return
     for key in FRONT_MATTER_KEYS:
-        if not isinstance(values, dict) or not values.get(key):
+        if not values.get(key):
             yield Finding(1, f"front matter has no {key}")
+
+
+def exactness(notebook) -> Iterator[Finding]:
+    """A chapter says how exact its method is. (The pages at the back, without a number, tell of no single one.)"""
+    try:
+        values = _front_matter(notebook) or {}
+    except yaml.YAMLError:  # a finding of its own
+        return
+    if not values.get("exactness"):
+        yield Finding(1, "front matter has no exactness")
 
 
 def metadata(notebook) -> Iterator[Finding]:
@@ -202,6 +211,20 @@ RULES = (
     ojs_imports,
     ojs_builtins,
 )
+
+
+def _front_matter(notebook) -> dict | None:
+    """The values of the first cell's YAML; None where there is no such cell.
+
+    Raises:
+        YAMLError: what stands there can't be read.
+    """
+    first = notebook.cells[0] if notebook.cells else None
+    fenced = first and re.fullmatch(r"---\n(.*?)\n---\s*", first.source, re.DOTALL)
+    if not fenced or first.cell_type != "raw":
+        return None
+    values = yaml.safe_load(fenced[1])
+    return values if isinstance(values, dict) else {}
 
 
 def _code_cells(notebook) -> Iterator[tuple[int, nbformat.NotebookNode]]:

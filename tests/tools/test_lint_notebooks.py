@@ -152,8 +152,8 @@ BROKEN = [
 
 @pytest.fixture
 def saved(tmp_path):
-    def save(notebook):
-        path = tmp_path / "03-guess.ipynb"
+    def save(notebook, name="03-guess.ipynb"):
+        path = tmp_path / name
         nbformat.write(notebook, path)
         return path
 
@@ -162,6 +162,13 @@ def saved(tmp_path):
 
 def test_sound_notebook_passes(saved):
     assert lint(saved(sound_notebook())) == []
+
+
+def test_a_page_without_a_number_needs_no_exactness(saved):
+    notebook = sound_notebook()
+    replace(RAW, "exactness: exact in law\n", "")(notebook)
+    assert lint(saved(notebook, "pitfalls.ipynb")) == []
+    assert lint(saved(notebook)) != []
 
 
 @pytest.mark.parametrize(
