@@ -105,9 +105,8 @@ class ModelOracle:
 
     def refine(self, verified: list[int], guess: list[int]) -> list[int]:
         """As if asked position by position: causal attention hides the later guesses."""
-        ids = torch.tensor(
-            [verified + guess[:-1]]
-        )  # (1, T): nothing is conditioned on the last
+        # nothing is conditioned on the last guess, so it isn't fed
+        ids = torch.tensor([verified + guess[:-1]])  # (1, T)
         with evaluating(self.model), torch.no_grad():
             logits = self.model(ids)[0, len(verified) - 1 :]  # (block, V)
         return logits.argmax(dim=-1).tolist()
@@ -122,9 +121,8 @@ class DecodingPass(TypedDict):
     """One pass: a block of guesses, what the model made of it, and how much of that is certain."""
 
     n_verified: int  # tokens known before the pass, prompt included
-    source: Literal[
-        "first guess", "carried", "pool", "text", "none"
-    ]  # where the guess came from
+    # where the guess came from
+    source: Literal["first guess", "carried", "pool", "text", "none"]
     guess: list[int]  # (block,) the last blocks are cut to what is still wanted
     refined: list[int]  # (block,)
     n_accepted: int  # 1 .. block
@@ -187,9 +185,8 @@ def decode_blocks(
     trace: list[DecodingPass] = []
     while len(verified) < wanted:
         guess, source = propose(verified, carried)
-        guess = guess[
-            : wanted - len(verified)
-        ]  # nothing is computed beyond the last wanted token
+        # nothing is computed beyond the last wanted token
+        guess = guess[: wanted - len(verified)]
         refined = jacobi_step(oracle, verified, guess)
         n_accepted = accepted_prefix_length(guess, refined)
         emitted, carried = refined[:n_accepted], refined[n_accepted:]

@@ -232,6 +232,25 @@ def smallest_margin(model):
     hook.remove()
 
 
+WINDOWS = [(3, 1), (5, 1), (5, 2), (5, 3), (8, 2), (8, 3), (12, 3)]
+
+
+class Repeat:
+    """Answers every draw with one and the same token."""
+
+    def __init__(self, token):
+        self.token = token
+
+    def categorical(self, probs, count):
+        return torch.full((count,), self.token)
+
+
+STARTS = [
+    *(lambda prompt, seed=seed: seeded(seed) for seed in range(10)),
+    lambda prompt: Repeat(prompt[-1]),
+]
+
+
 def test_demos_do_not_hang_on_a_near_tie(periodic, non_repeating):
     """Else a figure could be another one on another machine."""
     for model, prompt in [(periodic, [5, 8]), (non_repeating, NON_REPEATING[:2])]:
@@ -239,8 +258,11 @@ def test_demos_do_not_hang_on_a_near_tie(periodic, non_repeating):
             oracle = model_oracle(model)
             for decode in (jacobi_decode, lookahead_decode):
                 decode(oracle, prompt, 24, 5)
-            for window, ngram_n in [(5, 2), (5, 3)]:
-                window_lookahead_decode(model, prompt, 24, window, ngram_n, 5, seeded(0))
+            for window, ngram_n in WINDOWS:
+                for start in STARTS:
+                    window_lookahead_decode(
+                        model, prompt, 24, window, ngram_n, 5, start(prompt)
+                    )
         assert min(margins) > 1e-6
 
 
@@ -274,6 +296,23 @@ def test_a_pool_hit_may_replace_a_better_guess():
             found = salt
             break
     assert found is not None
+
+
+def test_what_the_window_finds_is_what_its_start_lets_it_wander_to(non_repeating):
+    prompt = NON_REPEATING[:2]
+
+    def passes(window, ngram_n, start):
+        return window_lookahead_decode(
+            non_repeating, prompt, 24, window, ngram_n, 5, start(prompt)
+        )[1]
+
+    means = {
+        setting: sum(passes(*setting, start) for start in STARTS[:10]) / 10
+        for setting in WINDOWS
+    }
+    assert means[5, 2] == pytest.approx(16.3) and 24 > means[3, 1] > means[5, 1]
+    assert means[12, 3] < means[8, 3] < means[3, 1], "a wider window finds more"
+    assert {passes(*setting, STARTS[10]) for setting in WINDOWS} == {24}
 
 
 def _model(seed, layers=2):
