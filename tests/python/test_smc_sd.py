@@ -356,6 +356,45 @@ def test_bias_halves_when_the_particles_double():
     assert 256 * biases[-1] == pytest.approx(1 / 3, rel=0.01)  # −E_q[W²(1{x} − p(x))]
 
 
+def _kinds(token_law, K):
+    """The law of how many tokens of a block of K independent ones are 1."""
+    zero, one = token_law.tolist()
+    return probs(*(math.comb(K, k) * zero ** (K - k) * one**k for k in range(K + 1)))
+
+
+@pytest.mark.parametrize(("K", "n"), [(2, 1), (2, 3), (3, 2)])
+def test_counting_by_kind_gives_the_distance_of_the_whole_blocks(K, n):
+    def joint(token_law):
+        blocks = itertools.product(range(2), repeat=K)
+        return probs(*(math.prod(token_law[x].item() for x in block) for block in blocks))
+
+    p, q = joint(HALF), joint(SKEWED)
+    whole = law_distance(
+        dict(enumerate(self_normalised_law(p, q, n))), dict(enumerate(p.tolist()))
+    )
+    assert _distance_by_kind(K, n) == pytest.approx(whole, abs=1e-12)
+    assert chi_squared(_kinds(HALF, K), _kinds(SKEWED, K)) == pytest.approx(
+        block_chi_squared(chi_squared(HALF, SKEWED), K)
+    )
+
+
+def _distance_by_kind(K, n):
+    p, q = _kinds(HALF, K), _kinds(SKEWED, K)
+    return law_distance(
+        dict(enumerate(self_normalised_law(p, q, n))), dict(enumerate(p.tolist()))
+    )
+
+
+def test_bound_needs_the_blocks_chi_squared():
+    token = chi_squared(HALF, SKEWED)
+    block = block_chi_squared(token, 6)
+
+    def bound(chi2):
+        return 2 * math.sqrt(chi2 * (1 + chi2)) / 8
+
+    assert bound(token) < _distance_by_kind(6, 8) < bound(block)
+
+
 def test_chi_squared():
     p, q = probs(0.5, 0.3, 0.2), probs(0.2, 0.3, 0.5)
     assert chi_squared(p, q) == pytest.approx((p**2 / q).sum().item() - 1)
@@ -741,6 +780,12 @@ class TestChapterSaysWhatItShows:
                 copies = [record["ancestors"].count(i) for i in range(n)]
                 assert copies[best] == max(copies) > 1 and min(copies) == 0
         assert len(recorded["answer"]) == 1 + grown * len(recorded["rounds"])
+        first, second, _ = recorded["rounds"]
+        ratios, weights = second["block_ratios"], second["scored_weights"]
+        assert ratios.index(max(ratios)) == weights.index(max(weights)) == 0
+        # the sixth: a block that the target likes, and a weight that its first block spoiled
+        assert ratios[5] > 2 and 5 not in second["ancestors"]
+        assert first["block_ratios"][5] == min(first["block_ratios"]) < 0.2
 
     def test_divergence_dial(self):
         rows = _chapter_payload("divergence")["rows"]
