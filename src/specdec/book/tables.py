@@ -5,13 +5,30 @@ from collections.abc import Iterable, Sequence
 from IPython.display import Markdown, display
 
 
-def show_table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+def show_table(
+    headings: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    widths: Sequence[int] | None = None,
+) -> None:
     """Display a table. The first column is set left, the others right.
 
+    Args:
+        headings: one for each column.
+        rows: their cells, as Markdown.
+        widths: for a table of words: relative widths of the columns, which are then all set left.
+
     Raises:
-        ValueError: a row has more or fewer cells than there are headings.
+        ValueError: a row, or ``widths``, has more or fewer entries than there are headings.
     """
-    lines = [headings, [":--", *["--:"] * (len(headings) - 1)]]
+    if widths is None:
+        marks = [":--", *["--:"] * (len(headings) - 1)]
+    elif len(widths) == len(headings):
+        marks = [":" + "-" * width for width in widths]
+    else:
+        raise ValueError(
+            f"widths must have {len(headings)} entries, got {len(widths)}: {list(widths)}"
+        )
+    lines = [headings, marks]
     for row in rows:
         if len(row) != len(headings):
             raise ValueError(
