@@ -154,7 +154,8 @@ def test_nothing_moves_when_a_meaning_comes(chapter):
 
 
 @pytest.mark.parametrize(
-    ("path", "theme"), zip(CHAPTERS, ["light", "dark", "light"], strict=True)
+    ("path", "theme"),
+    [(CHAPTERS[0], "dark"), (CHAPTERS[1], "light"), (CHAPTERS[2], "dark")],
 )
 def test_axe_finds_nothing_while_a_meaning_is_shown(chapter, path, theme):
     page = chapter(path, theme=theme)
