@@ -15,7 +15,7 @@ CHAIN_VERDICT = Exercise(
 
 CHAIN_LENGTH = Exercise(
     name="best chain length",
-    hint="a chain of L links yields 1 and the first L rates, and costs L·c + 1; try every L, 0 too.",
+    hint="a round with n links yields 1 and the first n rates, and costs n·c + 1; try every n, 0 too.",
     cases=[
         (([0.9, 0.8, 0.7, 0.6], 0.05), 4),
         (([0.9, 0.8, 0.7, 0.6], 0.45), 3),
