@@ -1,5 +1,7 @@
-"""What chapters 5 and 6 say of the stochastic language, held against the record that they plot."""
+"""What chapters 5 and 6 say of the stochastic language, held against the record that they plot, and of their demos."""
 
+import json
+import re
 from pathlib import Path
 
 import pytest
@@ -12,7 +14,8 @@ from specdec.book.eagle_measures import (
 )
 from specdec.book.records import load_seeds, mean_and_spread
 
-RECORDS = Path(__file__).parents[2] / "bench" / "records"
+ROOT = Path(__file__).parents[2]
+RECORDS = ROOT / "bench" / "records"
 SEEDS = load_seeds("eagle", folder=RECORDS)
 MEDUSA = load_seeds("medusa", folder=RECORDS)
 FEATURES, TOKENS = LOSSES
@@ -43,6 +46,14 @@ def given(loss, recipe, depth):
 def tree(seed, name):
     [found] = [entry for entry in seed["trees"] if entry["tree"] == name]
     return found
+
+
+def printed(chapter):
+    """All that a chapter's cells print."""
+    path = ROOT / "chapters" / f"{chapter}.ipynb"
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    outputs = [output for cell in cells for output in cell.get("outputs", [])]
+    return "\n".join("".join(output.get("text", "")) for output in outputs)
 
 
 def test_there_are_several_languages():
@@ -189,3 +200,30 @@ class TestChapterSix:
             assert curves["dynamic_accepted"][-1] == pytest.approx(
                 curves["dynamic_value"][-1], rel=0.08
             )
+
+    def test_a_second_node_a_layer_pays_almost_everywhere_and_more_hardly_anywhere(self):
+        pattern = r"expand_k = (\d): value mass \S+, more in (\d+) places, less in (\d+)"
+        found = {
+            int(k): (int(more), int(less))
+            for k, more, less in re.findall(pattern, printed("06-eagle-2"))
+        }
+        assert found[2][0] > 30 and found[3][0] < 4 and found[6][0] == 0  # of 40 places
+        assert all(less == 0 for _, less in found.values())
+
+    def test_in_the_noise_more_is_accepted_than_the_head_expects(self):
+        expected, emitted = re.search(
+            r"in the noise: value mass (\S+),.*?emitted \[(.*?)\]",
+            printed("06-eagle-2"),
+            re.DOTALL,
+        ).groups()
+        assert expected == "1.8135" and len(emitted.split(",")) == 1 + 5
+
+    def test_the_dynamic_tree_is_ahead_of_the_chain_and_far_ahead_of_the_fixed_tree(self):
+        rates = dict(
+            re.findall(r"^(.+):\s+(\S+) tokens a pass", printed("06-eagle-2"), re.M)
+        )
+        tree_rate, chain_rate, fixed_rate = (
+            float(rates[name])
+            for name in ("dynamic tree", "chain", "fixed tree, breadth-first")
+        )
+        assert 1 < tree_rate / chain_rate < 1.1 and tree_rate / fixed_rate > 1.4
