@@ -52,4 +52,4 @@ def draw_laws(axis: Axes, case: WrongLaw, labels: Sequence[str] | None = None) -
     )
     axis.set_xticks(tokens, labels or [f"token {token}" for token in tokens])
     axis.set(ylabel="probability", ylim=(0, max(*right, *wrong) * 1.08))
-    axis.legend(fontsize="small", loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3)
