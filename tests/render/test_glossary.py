@@ -131,9 +131,9 @@ BROKEN = {
     "a formula": (
         ["[Guess]{#term-guess}\n:   It is $x$. [@sec-guess]\n"],
         6,
-        "the meaning of Guess in the glossary holds Math: it must be plain words",
+        "the glossary's entry Guess holds Math: a meaning must be plain words",
     ),
-    "no meaning": (["[Guess]{#term-guess}\n:   [@sec-guess]\n"], 6, "the meaning of Guess in the glossary is empty"),
+    "no meaning": (["[Guess]{#term-guess}\n:   [@sec-guess]\n"], 6, "the glossary's entry Guess has no meaning"),
     "explained twice": ([GUESS, GUESS], 6, "the glossary explains Guess (term-guess) twice"),
     "a form of two": (
         [GUESS, '[Draft]{#term-draft data-forms="Guesses"}\n:   A word. [@sec-guess]\n'],

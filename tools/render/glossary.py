@@ -12,7 +12,7 @@ A word is marked where it first occurs in a section (level 2), but not in the on
 day (`data-marked="once"`) only where it first occurs in the page. Running text is what stands in paragraphs and lists:
 headings, figures, tables, callouts, theorems and footnotes stay as they are, and so do emphasised words, quotations,
 links, formulas and code. A mark is a link to the entry, described by the meaning, which stands at the end of the page
-and is shown by `assets/terms.js`.
+and is shown by `assets/terms.js`. Quarto renders the same entries under the same anchors, without marks.
 """
 
 import html
@@ -74,25 +74,28 @@ def _is_glossary(node: dict) -> bool:
 
 
 def _read_entries(page: Structure, node: dict) -> list[Term]:
-    terms: dict[str, Term] = {}
-    owners: dict[str, str] = {}
+    """The entries that are in order; what is wrong with the others is reported."""
+    terms: list[Term] = []
     for block in node["c"][1]:
-        if block["t"] != "DefinitionList":
+        if block["t"] == "DefinitionList":
+            terms += filter(None, (_read_entry(page, *entry) for entry in block["c"]))
+        else:
             page.problem("the glossary holds something that is no entry: write [Word]{#term-word} and : its meaning")
-            continue
-        for entry in block["c"]:
-            term = _read_entry(page, *entry)
-            if term is None:
-                continue
-            if term.id in terms:
-                page.problem(f"the glossary explains {term.word} ({term.id}) twice", f"#{term.id}")
-            terms[term.id] = term
-            for form in {_key(form) for form in term.forms}:
-                if owners.setdefault(form, term.word) != term.word:
-                    page.problem(
-                        f"in the glossary, {form!r} is a form of {owners[form]} and of {term.word}", f"#{term.id}"
-                    )
-    return list(terms.values())
+    _check_distinct(page, terms)
+    return terms
+
+
+def _check_distinct(page: Structure, terms: list[Term]) -> None:
+    seen: set[str] = set()
+    owners: dict[str, str] = {}
+    for term in terms:
+        if term.id in seen:
+            page.problem(f"the glossary explains {term.word} ({term.id}) twice", f"#{term.id}")
+        seen.add(term.id)
+        for form in map(_key, term.forms):
+            owner = owners.setdefault(form, term.word)
+            if owner != term.word:
+                page.problem(f"in the glossary, {form!r} is a form of {owner} and of {term.word}", f"#{term.id}")
 
 
 def _read_entry(page: Structure, head: list, bodies: list) -> Term | None:
@@ -107,21 +110,31 @@ def _read_entry(page: Structure, head: list, bodies: list) -> Term | None:
     if section is None:
         page.problem(f"the glossary's entry {word} must be one paragraph that ends with [@sec-…]", f"#{identifier}")
         return None
-    words = body[:-1]
-    foreign = sorted({node["t"] for node in _inside(words)} - _IN_MEANING)
-    if foreign or not plain_text(words).strip():
-        what = f"holds {', '.join(foreign)}" if foreign else "is empty"
-        page.problem(f"the meaning of {word} in the glossary {what}: it must be plain words", f"#{identifier}")
+    problem = _what_is_wrong_with(body[:-1], dict(pairs))
+    if problem:
+        page.problem(f"the glossary's entry {word} {problem}", f"#{identifier}")
         return None
-    options = dict(pairs)
+    return _term(identifier, word, plain_text(body[:-1]), section, dict(pairs))
+
+
+def _what_is_wrong_with(meaning: list, options: dict[str, str]) -> str | None:
+    foreign = sorted({node["t"] for node in _inside(meaning)} - _IN_MEANING)
+    if foreign:
+        return f"holds {', '.join(foreign)}: a meaning must be plain words"
+    if not plain_text(meaning).strip():
+        return "has no meaning"
     if options.keys() - _OPTIONS or options.get("data-marked", "once") != "once":
-        page.problem(f"the glossary's entry {word} has an option that is none of {_KNOWN}", f"#{identifier}")
+        return f"has an option that is none of {_KNOWN}"
+    return None
+
+
+def _term(identifier: str, word: str, meaning: str, section: str, options: dict[str, str]) -> Term:
     return Term(
         identifier,
         word,
         forms=(word, *_listed(options.get("data-forms", ""))),
         exceptions=_listed(options.get("data-except", "")),
-        meaning=" ".join(plain_text(words).split()),
+        meaning=" ".join(meaning.split()),
         section=section,
         is_marked_once="data-marked" in options,
     )
