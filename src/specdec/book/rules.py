@@ -69,24 +69,24 @@ def accept_lab_case(p: Tensor, q: Tensor) -> dict[str, Any]:
 
 
 def likeliest_with_one_hot(p: Tensor, q: Tensor, generator: Chance = None) -> int:
-    """Right: the guess is q's likeliest token, always, so the law that it came from is all on that token."""
+    """Right: the guess is q's likeliest token, always, so its law is all on that token."""
     guess = q.argmax()
     return _verify_guess(p, _all_on(guess, q), guess, generator)
 
 
 def likeliest_with_softmax(p: Tensor, q: Tensor, generator: Chance = None) -> int:
-    """Wrong: the guess is q's likeliest token, always, and yet the rule divides by q."""
+    """Wrong: the guess is q's likeliest token, always, and the rule divides by q."""
     return _verify_guess(p, q, q.argmax(), generator)
 
 
 def cut_with_cut(p: Tensor, q: Tensor, generator: Chance = None) -> int:
-    """Right: the guess is drawn from q's two likeliest tokens, and the rule divides by q after the cut."""
+    """Right: the guess is one of q's two likeliest; the rule divides by q after the cut."""
     cut = next_token_distribution(q.log(), top_k=2)
     return _verify_guess(p, cut, categorical(cut, generator), generator)
 
 
 def cut_with_raw(p: Tensor, q: Tensor, generator: Chance = None) -> int:
-    """Wrong: the guess is drawn from q's two likeliest tokens, and the rule divides by q before the cut."""
+    """Wrong: the guess is one of q's two likeliest; the rule divides by q before the cut."""
     cut = next_token_distribution(q.log(), top_k=2)
     return _verify_guess(p, q, categorical(cut, generator), generator)
 
@@ -94,7 +94,7 @@ def cut_with_raw(p: Tensor, q: Tensor, generator: Chance = None) -> int:
 def verify_siblings(
     p: Tensor, guesses: Sequence[tuple[int, Tensor]], generator: Chance = None
 ) -> int:
-    """Try guesses for one place in turn; what a rejected one leaves of p is the target of the next.
+    """Try guesses for one place in turn, each against what the last has left of p.
 
     Source: Miao et al. 2024 (SpecInfer), multi-step speculative sampling.
 
@@ -112,7 +112,7 @@ def verify_siblings(
 
 
 def siblings_renormalised(p: Tensor, q: Tensor, generator: Chance = None) -> int:
-    """Right: the second of two different guesses was drawn from q without the first, and is held against that."""
+    """Right: the second guess is held against q without the first, as it was drawn."""
     first = categorical(q, generator).item()
     rest = _without(first, q)
     second = categorical(rest, generator).item()
@@ -120,20 +120,21 @@ def siblings_renormalised(p: Tensor, q: Tensor, generator: Chance = None) -> int
 
 
 def siblings_against_q(p: Tensor, q: Tensor, generator: Chance = None) -> int:
-    """Wrong: the second of two different guesses is held against q, which still has the first in it."""
+    """Wrong: the second guess is held against q, which still has the first in it."""
     first = categorical(q, generator).item()
-    second = categorical(_without(first, q), generator).item()
+    rest = _without(first, q)
+    second = categorical(rest, generator).item()
     return verify_siblings(p, [(first, q), (second, q)], generator)
 
 
 def twice_in_turn(p: Tensor, q: Tensor, generator: Chance = None) -> int:
-    """Right: q's likeliest token is guessed twice; once it is rejected, the target of the second has none of it."""
+    """Right: q's likeliest token is guessed twice; to the second, nothing of it is left."""
     guess, certain = q.argmax().item(), _all_on(q.argmax(), q)
     return verify_siblings(p, [(guess, certain), (guess, certain)], generator)
 
 
 def twice_on_its_own(p: Tensor, q: Tensor, generator: Chance = None) -> int:
-    """Wrong: q's likeliest token is guessed twice, and the second guess is held against all of p again."""
+    """Wrong: q's likeliest token is guessed twice, each time against all of p."""
     guess = q.argmax()
     for _ in range(2):
         accepted, _ = accept(p[guess].item(), generator)
@@ -143,7 +144,7 @@ def twice_on_its_own(p: Tensor, q: Tensor, generator: Chance = None) -> int:
 
 
 def accept_ties(prob: float, generator: Chance = None) -> bool:
-    """Wrong: accept if u ≤ prob. It differs from u < prob with the probability that u hits prob, which is next to 0."""
+    """Wrong: accept if u ≤ prob. It matters only if u hits prob exactly."""
     _, u = accept(prob, generator)
     return u <= prob
 
