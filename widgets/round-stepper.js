@@ -140,7 +140,7 @@ const STAGES = [
   ["Draft", ["start", "draft"]],
   ["Score", ["score"]],
   ["Verify", ["test", "correction", "bonus"]],
-  ["Emit", ["commit"]]
+  ["Commit", ["commit"]]
 ];
 
 const CSS = `

@@ -83,7 +83,7 @@ class MedusaHead(nn.Module):
 
     ``w1`` starts at zero, so that the head is ``w2`` alone; with the LM head's weights in ``w2`` it is a copy of it.
 
-    Source: Cai et al. 2024, section 2.1.1.
+    Source: Cai et al. 2024, on Medusa heads.
 
     Args:
         dim: D, the width of the target's features.
@@ -149,7 +149,7 @@ class MedusaModel(nn.Module):
 def medusa_loss(model: MedusaModel, windows: Tensor, head_decay: float = 0.8) -> Tensor:
     """The heads' cross-entropies, weighted with ``head_decay`` to the power of the head.
 
-    Source: Cai et al. 2024, section 2.2.1, equation 1.
+    Source: Cai et al. 2024, on Medusa-1, equation 1.
 
     Args:
         model: its heads are compared with what comes later in the windows.
@@ -319,7 +319,7 @@ def typical_threshold(probs: Tensor, epsilon: float, delta: float) -> float:
 
     H is the law's entropy in nats. Where the law is flat, e^−H is small and less likely tokens pass.
 
-    Source: Cai et al. 2024, section 2.3.1, after Hewitt et al. 2022.
+    Source: Cai et al. 2024, on typical acceptance, after Hewitt et al. 2022.
 
     Args:
         probs: (V,) the target's law.
@@ -358,8 +358,8 @@ def verify_tree_typical(
     **Approximate**: guesses are kept because they are likely enough, not as often as they are likely, so the law of
     what comes out is not the target's.
 
-    Source: Cai et al. 2024, section 2.3.1. There the token after the path is greedy; here it is drawn from the target's
-    law, so that the rule is exact where it accepts nothing.
+    Source: Cai et al. 2024, on typical acceptance. There the token after the path is greedy; here it is drawn from
+    the target's law, so that the rule is exact where it accepts nothing.
 
     Args:
         tree: its tokens and parents.

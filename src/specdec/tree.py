@@ -47,7 +47,7 @@ def build_candidate_tree(candidates: Sequence[Sequence[int]]) -> CandidateTree:
 
     Its size is the sum of the products of the levels' widths, so it explodes: widths 3, 3, 3, 3 make 120 nodes.
 
-    Source: Cai et al. 2024 (Medusa), section 2.1.2.
+    Source: Cai et al. 2024 (Medusa), on tree attention.
 
     Args:
         candidates: for each level its tokens, the likeliest first. No level makes an empty tree.
@@ -74,7 +74,7 @@ def sparse_candidate_tree(
 ) -> CandidateTree:
     """The part of the full candidate tree that lies at ``places``, in the same order.
 
-    Source: Cai et al. 2024 (Medusa), section 2.3.3.
+    Source: Cai et al. 2024 (Medusa), on optimised trees.
 
     Args:
         candidates: for each level its tokens, the likeliest first.
@@ -109,7 +109,7 @@ def likeliest_places(hit_rates: Sequence[Sequence[float]], size: int) -> list[Ra
     independent, so its probability is the product of the hit rates along it. No place is likelier than its parent, so
     the likeliest ones form a tree.
 
-    Source: Cai et al. 2024 (Medusa), section 2.3.3.
+    Source: Cai et al. 2024 (Medusa), on optimised trees.
 
     Args:
         hit_rates: for each level how often the candidate of each rank is what the target says, each in [0, 1].
@@ -157,7 +157,7 @@ def tree_path(parents: list[int], node: int) -> list[int]:
 def tree_attention_mask(parents: list[int]) -> Tensor:
     """(n, n) bool: node i sees its ancestors and itself, and no sibling or cousin.
 
-    Source: Miao et al. 2024 (SpecInfer), topology-aware causal mask; Cai et al. 2024 (Medusa), section 2.3.
+    Source: Miao et al. 2024 (SpecInfer), topology-aware causal mask; Cai et al. 2024 (Medusa), on tree attention.
     """
     tree_depths(parents)  # checks them
     mask = torch.zeros(len(parents), len(parents), dtype=torch.bool)

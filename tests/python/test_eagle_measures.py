@@ -128,4 +128,4 @@ def test_records(tmp_path):
         load_seeds("c", "runs", tmp_path)
     assert mean_and_spread([1.0, 2.0, 3.0]) == (2.0, 1.0)
     assert mean_and_spread([4.0]) == (4.0, 0.0)
-    assert with_spread([1.0, 2.0, 3.0]) == "2.00 ± 1.00"
+    assert with_spread([1.0, 2.0, 3.0]) == "2.00\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}1.00"

@@ -30,6 +30,6 @@ def mean_and_spread(values: Sequence[float]) -> tuple[float, float]:
 
 
 def with_spread(values: Sequence[float], digits: int = 2) -> str:
-    """Mean ± spread, as text."""
+    """Mean ± spread, as text that no line break divides."""
     mean, spread = mean_and_spread(values)
-    return f"{mean:.{digits}f} ± {spread:.{digits}f}"
+    return f"{mean:.{digits}f}\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}{spread:.{digits}f}"
