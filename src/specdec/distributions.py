@@ -48,7 +48,7 @@ def acceptance_rate(p: Tensor, q: Tensor) -> float:
 
 
 def residual_distribution(p: Tensor, q: Tensor) -> Tensor:
-    """The law of a correction: the part of ``p`` that ``q`` leaves uncovered, (p − q)₊, normalised.
+    """The law of a correction: (p − q)₊, what ``q`` leaves of ``p``, normalised.
 
     Where the two are equal nothing is left uncovered, a correction has probability 0, and ``p`` is returned.
 
@@ -75,7 +75,7 @@ def next_token_distribution(
     top_k: int | None = None,
     top_p: float | None = None,
 ) -> Tensor:
-    """Warp logits into the distribution to sample from: temperature, then top-k, then top-p.
+    """Warp logits into the law to sample from: temperature, then top-k, then top-p.
 
     Args:
         logits: (V,) finite scores. −inf is allowed for a token that must not be drawn.

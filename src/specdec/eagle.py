@@ -335,7 +335,7 @@ class ChainVerification(TypedDict):
 def verify_chain_greedy(
     gpt: GPTModel, context: Tensor | list[int], draft: list[int]
 ) -> ChainVerification:
-    """Verify a drafted chain in one pass of the target: keep what it says itself, add its next.
+    """Verify a chain in one pass of the target: keep what it says itself, add its next.
 
     A chain is a tree of width one, so this is :func:`specdec.tree.verify_tree_greedy`. Whatever the draft, the emitted
     tokens are those of greedy decoding.

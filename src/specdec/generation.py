@@ -125,7 +125,7 @@ def next_token(
     top_p: float | None = None,
     generator: Chance = None,
 ) -> int:
-    """Choose a token by its logits (V,). At temperature 0 it is the likeliest, and nothing is drawn."""
+    """Choose a token by its logits (V,); at temperature 0 the likeliest one, no draw."""
     probs = next_token_distribution(logits, temperature, top_k, top_p)
     if temperature == 0:
         return int(probs.argmax())
@@ -135,7 +135,7 @@ def next_token(
 def commit(
     block: list[int], stop_tokens: Collection[int], room: int
 ) -> tuple[list[int], Literal["stop", "length"] | None]:
-    """Cut a block of new tokens where the text ends: after its first stop token, or when it is full.
+    """Cut a block where the text ends: after its first stop token, or when it is full.
 
     Args:
         block: the tokens that a round emitted, at least one.

@@ -73,10 +73,10 @@ SHAPES = [
 
 
 def pass_flops(shape: DecoderShape, batch: int, positions: int, context: int) -> float:
-    """Operations of one pass over ``positions`` new tokens in each of ``batch`` texts of ``context`` tokens.
+    """Operations of a pass over ``positions`` new tokens in each of ``batch`` texts.
 
-    Two (a product and a sum) per weight and position, and four per number of a query, cached token and layer for the
-    agreements and the weighted means of attention.
+    Each text has ``context`` tokens before them. Two operations (a product and a sum) per weight and position, and
+    four per number of a query, cached token and layer for the agreements and the weighted means of attention.
 
     Raises:
         ValueError: ``batch`` or ``positions`` below 1, or a negative ``context``.

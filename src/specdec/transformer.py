@@ -34,7 +34,7 @@ class KVCache:
         return sum(entries.nbytes for layer in self._layers for entries in layer)
 
     def append(self, layer: int, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
-        """Add the entries (B, H, T, D / H) of new tokens to a layer; return all that it holds then."""
+        """Add entries (B, H, T, D / H) of new tokens to a layer; return all it holds."""
         if layer == len(self._layers):
             self._layers.append((key, value))
         else:
@@ -60,7 +60,7 @@ class KVCache:
         ]
 
     def gather(self, indices: list[int]) -> None:
-        """Keep just the entries at ``indices``, in that order: the context and one path of a tree, say.
+        """Keep the entries at ``indices``, in that order: say, a context and one path.
 
         Raises:
             ValueError: an index is outside the cache or stands twice.
@@ -187,7 +187,7 @@ class GPTModel(nn.Module):
         mask: Tensor | None = None,
         positions: Tensor | None = None,
     ) -> Tensor:
-        """Map token ids (B, T) to next-token logits (B, T, V); arguments as in :meth:`features`."""
+        """Map token ids (B, T) to next-token logits (B, T, V); see :meth:`features`."""
         return self.lm_head(self.features(ids, cache, mask, positions))
 
     def _check_ids(self, ids: Tensor) -> None:
