@@ -659,6 +659,7 @@ def overfit_cycle(
     generator: torch.Generator | None = None,
     steps: int = 200,
     window: int = 32,
+    progress: str | None = None,
 ) -> GPTModel:
     """Train a tiny GPT, in float64, to repeat a cycle of tokens without end.
 
@@ -670,6 +671,7 @@ def overfit_cycle(
         generator: draws the initial weights and the windows.
         steps: of training, at least 1.
         window: tokens in a window, at least 1.
+        progress: the words before a progress bar; None shows none.
     """
     text = check_prompt(cycle)
     text = text.repeat(1 + 2 * window // len(text))
@@ -680,5 +682,6 @@ def overfit_cycle(
         lambda: next_token_loss(model, draw_windows(text, 8, window + 1, generator)),
         model.parameters(),
         steps,
+        progress=progress,
     )
     return model

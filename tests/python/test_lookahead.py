@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 import torch
-from conftest import seeded
+from conftest import context_step, seeded
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from specdec import lookahead
 from specdec.book.exercises_lookahead import CERTAIN, CONSTANT, CONTINUATION, FIRST_WIN
+from specdec.enumeration import autoregressive_law, law_distance, output_law
 from specdec.lookahead import (
     NgramPool,
     accepted_prefix_length,
@@ -30,6 +31,8 @@ from specdec.lookahead import (
     window_lookahead_decode,
     window_tree,
 )
+from specdec.randomness import categorical
+from specdec.speculative import speculative_verify
 from specdec.transformer import GPTModel
 from specdec.tree import tree_attention_mask, tree_depths
 
@@ -432,6 +435,38 @@ def test_the_same_window_whatever_it_starts_from(periodic):
 )
 def test_look_up_in_text(text, key_size, expected):
     assert look_up_in_text(text, key_size, 3) == expected
+
+
+def _sampled_law(step, prompt, n, length, verify):
+    """The law of n tokens that the accept rule lets through, the guesses being looked up in the text."""
+
+    def emit(walker):
+        text = list(prompt)
+        while len(text) < len(prompt) + n:
+            guess = look_up_in_text(text, 1, length)
+            rows = [step(torch.tensor(text + guess[:k])) for k in range(len(guess) + 1)]
+            one_hot = torch.eye(len(rows[0])).double()[guess]
+            drafted = torch.tensor(guess, dtype=torch.long)
+            text += verify(torch.stack(rows), one_hot, drafted, walker)[0].tolist()
+        return text[len(prompt) :][:n]
+
+    return output_law(emit)
+
+
+@pytest.mark.parametrize("length", [1, 2, 3])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_guess_that_was_looked_up_is_a_one_hot_draft(seed, length):
+    step, prompt = context_step(3, seeded(seed)), [0, 2, 1, 0]
+    exact = autoregressive_law(step, prompt, 3)
+    law = _sampled_law(step, prompt, 3, length, speculative_verify)
+    assert law_distance(law, exact) < 1e-9
+
+    def keep_all(target_probs, draft_probs, drafted, walker):
+        return drafted if len(drafted) else categorical(target_probs[0], walker), len(
+            drafted
+        )
+
+    assert law_distance(_sampled_law(step, prompt, 3, length, keep_all), exact) > 1e-2
 
 
 class TestNegativeControls:
