@@ -320,7 +320,7 @@ def test(names: list[str]) -> None:
 _NO_CHROMIUM = "browser tests need Chromium or Chrome on the PATH: on Debian, `apt-get install chromium`"
 
 # How much room widgets take depends on the typeface, so what was measured holds for one that every Linux can have.
-_BROWSER_PACKAGES = ("chromium", "fonts-liberation")
+_BROWSER_PACKAGES = ("chromium-headless-shell", "fonts-liberation")
 
 
 def _browser_is_there() -> bool:

@@ -10,7 +10,9 @@ import threading
 from contextlib import contextmanager
 from pathlib import Path
 
+# The shell is the same engine without a window of its own, and does with half the work.
 _COMMANDS = (
+    "chromium-headless-shell",
     "chromium",
     "chromium-browser",
     "google-chrome",

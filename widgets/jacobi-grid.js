@@ -63,7 +63,7 @@ export function describeStep(run, step, name) {
 }
 
 function andMore(right, places) {
-  if (right === 0) return "; the first guess was wrong, and nothing else is";
+  if (right === 0) return "; the first guess was wrong, so only its correction is certain";
   if (right === places) return places === 1 ? "" : "; every guess was right, and so is every answer";
   return right === 1
     ? ", and one more for the first guess, which was right"

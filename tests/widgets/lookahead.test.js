@@ -71,7 +71,7 @@ test("the sentence says what was right and what is carried", async () => {
   const cycle = await jacobiRun("3-cycle", 5);
   assert.match(
     describeStep(cycle, 1, String),
-    /the first guess was wrong, and nothing else is: 1 token locked in, 4 carried over/
+    /the first guess was wrong, so only its correction is certain: 1 token locked in, 4 carried over/
   );
   assert.match(describeStep(cycle, 2, String), /what the last pass left over\.$/);
 });
