@@ -251,12 +251,9 @@ function flowParts({labels, lm_head, greedy}, chain, length, step) {
 /** A vector as bars above and below a line. */
 function vector(values, colour) {
   const highest = Math.max(...values.map(Math.abs));
-  const bars = values.map((value, index) => {
-    const height = Math.abs(value) / highest;
-    return svg`<rect x=${index + 0.1} y=${value > 0 ? 1 - height : 1} width="0.8" height=${height} fill=${role(colour)}></rect>`;
-  });
+  const bars = values.map((value, index) => `M${index + 0.1} 1v${-value / highest}h.8V1z`).join("");
   return svg`<svg class="chain-vector" viewBox=${`0 0 ${values.length} 2`} preserveAspectRatio="none" role="img"
     aria-label=${`${values.length} numbers, from ${Math.min(...values).toFixed(2)} to ${Math.max(...values).toFixed(2)}`}>
     <path d=${`M0 1H${values.length}`} stroke="var(--widget-line)" stroke-width="1" vector-effect="non-scaling-stroke"></path>
-    ${bars}</svg>`;
+    <path d=${bars} fill=${role(colour)}></path></svg>`;
 }

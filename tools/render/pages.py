@@ -145,6 +145,7 @@ def _fill(
         "book_title": html.escape(project.title),
         "home": f"{root}{project.pages[0].output}",
         "footer": project.footer,
+        "toc_button": "" if values["toc"] else " hidden",
     }
     return re.sub(r"\{\{(\w+)\}\}", lambda match: values[match[1]], TEMPLATE.read_text(encoding="utf-8"))
 
