@@ -1,5 +1,7 @@
 """Only what changed is written again."""
 
+from render import pandoc
+
 from conftest import code_cell, display
 
 CHAPTER = "chapters/01-first.ipynb"
@@ -15,6 +17,27 @@ def test_one_changed_chapter(book):
     book.notebook("Other words.")
     assert book.build().written == [CHAPTER]
     assert "Other words." in book.page()
+
+
+def test_words_that_were_parsed_are_not_parsed_again(book, monkeypatch):
+    book.notebook("Words of this test only.")
+    book.build()
+    monkeypatch.setattr(pandoc, "_parsed", {})  # as in a process of its own
+    parsed, run = [], pandoc._run
+    monkeypatch.setattr(
+        pandoc, "_run", lambda arguments, text: parsed.append((arguments[1], text)) or run(arguments, text)
+    )
+    book.notebook("Other words of this test only.")
+    book.build()
+    texts = [text for source, text in parsed if source == pandoc.MARKDOWN]
+    assert len(texts) == 1 and "Other words of this test only." in texts[0]
+    assert "Other words of this test only." in book.page()
+
+
+def test_parsed_words_that_can_not_be_read_are_parsed_again(book):
+    book.build()
+    (book.root / ".cache" / "render" / "parsed.json").write_text("{broken", encoding="utf-8")
+    assert book.build().written == []
 
 
 def test_a_moved_number_reaches_the_pages_that_refer_to_it(book):

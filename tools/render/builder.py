@@ -68,6 +68,8 @@ class _Build:
         self.started = time.monotonic()
         self.say = say
         self.problems = Problems()
+        self.parsed = root / CACHE / "parsed.json"
+        pandoc.recall_parsed(self.parsed)
         self.project: Project = load_project(root)
         self.heights = load_heights(root, self.problems)
         self.root = root
@@ -269,6 +271,7 @@ class _Build:
         state = {"pages": pages, "files": sorted(files), "index": self.index}
         self.cache.parent.mkdir(parents=True, exist_ok=True)
         self.cache.write_text(json.dumps(state), encoding="utf-8")
+        pandoc.keep_parsed(self.parsed)
 
 
 def _chapters(sources: list[Source]) -> list[Chapter]:

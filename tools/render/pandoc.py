@@ -1,6 +1,7 @@
 """Calls pandoc (from the package pypandoc-binary): Markdown to its syntax tree, and the tree to HTML."""
 
 import functools
+import hashlib
 import json
 import re
 import subprocess
@@ -31,14 +32,32 @@ def _run(arguments: list[str], text: str) -> tuple[str, list[str]]:
 
 def read(markdown: str) -> tuple[list, list[str]]:
     """Parse Markdown in pandoc's dialect, which is Quarto's; return its blocks and pandoc's warnings."""
-    output, warnings = _read(markdown)
+    key = hashlib.sha256(f"{pypandoc.__version__}\0{markdown}".encode()).hexdigest()
+    if key not in _parsed:
+        _parsed[key] = _run(["--from", MARKDOWN, "--to", "json", "--preserve-tabs"], markdown)
+    _asked.add(key)
+    output, warnings = _parsed[key]
     return json.loads(output)["blocks"], list(warnings)
 
 
-@functools.lru_cache(maxsize=4096)
-def _read(markdown: str) -> tuple[str, list[str]]:
-    """Kept as text, so that each caller gets a tree of its own; a preview parses again only what changed."""
-    return _run(["--from", MARKDOWN, "--to", "json", "--preserve-tabs"], markdown)
+# What has been parsed, by a digest of what was asked: starting pandoc takes most of the time of a small change. Trees
+# are kept as text, so that each caller gets one of its own.
+_parsed: dict[str, tuple[str, list[str]]] = {}
+_asked: set[str] = set()
+
+
+def recall_parsed(path: Path) -> None:
+    """Take up what an earlier build has parsed; without a file that can be read, everything is parsed again."""
+    _asked.clear()
+    try:
+        _parsed.update(json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError):
+        return
+
+
+def keep_parsed(path: Path) -> None:
+    """Store what was asked for since `recall_parsed`, for the next build."""
+    path.write_text(json.dumps({key: _parsed[key] for key in sorted(_asked)}), encoding="utf-8")
 
 
 def read_inlines(markdown: str) -> list:
