@@ -408,7 +408,7 @@ def print_faults(subject: Subject) -> list[str]:
 def stand_in_faults(page, widgets: int) -> list[str]:
     """What is wrong with the stand-ins of a chapter's page that was opened without JavaScript.
 
-    A chapter has none yet, or one for each of its widgets, right before the cell that draws it.
+    A chapter has one for each of its widgets, right before the cell that draws it.
     """
     stand_ins = page.locator(".widget-static")
     faults = stand_ins.evaluate_all(
@@ -419,7 +419,7 @@ def stand_in_faults(page, widgets: int) -> list[str]:
     hidden = [block for block in stand_ins.all() if not block.is_visible()]
     if hidden:
         faults.append(f"{len(hidden)} stand-ins can't be seen without JavaScript")
-    if stand_ins.count() not in (0, widgets):
+    if stand_ins.count() != widgets:
         faults.append(f"{stand_ins.count()} stand-ins for {widgets} widgets")
     return faults
 

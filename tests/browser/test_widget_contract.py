@@ -136,6 +136,7 @@ MISPLACED = {
     "a paragraph between": '<div class="widget-static">x</div><p>y</p>' + CELL,
     "after the cell": CELL + '<div class="widget-static">x</div>',
     "hidden": '<div class="widget-static" style="display: none">x</div>' + CELL,
+    "none": CELL,
     "one of two": '<div class="widget-static">x</div>' + CELL + CELL,
 }
 
