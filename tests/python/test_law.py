@@ -210,36 +210,3 @@ class TestNegativeControls:
             )
             > 1e-2
         )
-
-
-def _verify_siblings(p, q, siblings: list[int], walker, renormalise_draft: bool) -> int:
-    """Try several drafts for one position in turn, each drawn from what the ones before it left of ``q``."""
-    for token in siblings:
-        if accept(min(1.0, (p[token] / q[token]).item()), walker)[0]:
-            return token
-        p = speculative.residual_distribution(p, q)
-        if renormalise_draft:
-            q = _without(q, token)
-    return categorical(p, walker).item()
-
-
-def _without(q, token: int):
-    rest = q.clone()
-    rest[token] = 0
-    return rest / rest.sum()
-
-
-@pytest.mark.parametrize(
-    ("renormalise", "expected"), [(True, [0.1, 0.45, 0.45]), (False, [0.1, 0.675, 0.225])]
-)
-def test_two_siblings_without_replacement(renormalise, expected):
-    """Right when the second sibling is held against the law that it was drawn from; caught when it isn't."""
-    p, q = probs(0.1, 0.45, 0.45), probs(0.6, 0.3, 0.1)
-
-    def emit(walker):
-        first = categorical(q, walker).item()
-        second = categorical(_without(q, first), walker).item()
-        return _verify_siblings(p, q, [first, second], walker, renormalise)
-
-    law = output_law(emit)
-    assert [law.get(token, 0.0) for token in range(3)] == pytest.approx(expected, abs=1e-12)
